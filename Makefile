@@ -1,0 +1,57 @@
+# Two commands for a fresh machine with Python >= 3.11, a C compiler and make: `make demo` and `make test`.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+SOURCES := pyproject.toml setup.py MANIFEST.in $(shell find cffi_build fmus master models studio -type f \
+             \( -name '*.py' -o -name '*.pyi' -o -name '*.c' -o -name '*.h' -o -name '*.xml' \))
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Strict: the editable package is a folder of links, which mypy can resolve; a new file needs `make` again.
+EDITABLE := --config-settings editable_mode=strict --editable
+
+.PHONY: demo test lint unit wheel bench docs clean
+
+demo: $(VENV)/.installed
+	$(BIN)/simloop run sphere-step --step 1/2000 --set plant.mass_error=0.1 --out runs/demo
+
+test: lint unit wheel
+
+$(BIN)/python:
+	$(PYTHON) -c 'import sys; sys.exit("simloop needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip setuptools
+
+$(VENV)/.installed: $(BIN)/python $(SOURCES)
+	$(PIP) install $(EDITABLE) .
+	touch $@
+
+$(VENV)/.installed-test: $(BIN)/python $(SOURCES)
+	$(PIP) install $(EDITABLE) '.[test]'
+	touch $@ $(VENV)/.installed
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.installed-test
+	$(BIN)/pytest -n 2
+
+# The wheel is what users get: a file missing from it shows only here.
+wheel: $(VENV)/.installed-test
+	rm -rf dist .venv-wheel
+	$(BIN)/python -m build --outdir dist . > /dev/null
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip --disable-pip-version-check --quiet install dist/*.whl pytest
+	.venv-wheel/bin/python -m pytest -p no:cacheprovider tests/wheel
+
+bench: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/macro_step.py
+
+docs: $(VENV)/.installed
+	$(PIP) install '.[docs]'
+	$(BIN)/python docs/make_pictures.py
+
+clean:
+	rm -rf $(VENV) .venv-wheel build dist runs *.egg-info

@@ -1,0 +1,1 @@
+"""FMI shells around the models. A unit is an `.fmu` file; other rooms meet it there."""

@@ -1,0 +1,55 @@
+"""The collision detector as a unit: how near the robot is to touching, and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simloop.fmus.resources import read_home, read_model
+from simloop.fmus.slave import Kind, Port, Role, Slave
+from simloop.fmus.state import UnitState
+from simloop.models.arm import Arm
+from simloop.models.clearance import Clearance
+
+
+class Collision(Slave):
+    description = "Collision detector: signed distance of the nearest pair of bodies, witness points and normal"
+
+    def __init__(self, instance_name: str, resources: str, **_: Any) -> None:
+        arm = Arm(read_model(resources))
+        self._clearance = Clearance(arm)
+        first = ("q",)
+        outputs = {"role": Role.OUTPUT, "starts_from": first}
+        ports = [
+            Port("q", Role.INPUT, "Joint position", arm.n, unit=arm.units, start=read_home(resources)),
+            Port("distance", description="Signed distance of the nearest pair, negative inside", unit="m", **outputs),
+            Port("contact", description="The nearest pair touches or overlaps", kind=Kind.BOOLEAN, start=False, **outputs),
+            Port("point_a", description="Nearest point on the first body, world frame", size=3, unit="m", **outputs),
+            Port("point_b", description="Nearest point on the second body, world frame", size=3, unit="m", **outputs),
+            Port("normal", description="Unit vector from the first body to the second", size=3, **outputs),
+            Port("pair", description="Number of the nearest pair; 0 is none", kind=Kind.INTEGER, start=0, **outputs),
+            Port("body_a", description="Name of the first body", kind=Kind.STRING, start="", **outputs),
+            Port("body_b", description="Name of the second body", kind=Kind.STRING, start="", **outputs),
+        ]
+        super().__init__(instance_name, resources, ports, UnitState)
+        self.q, self.distance, self.contact, self.pair = map(self.view, ("q", "distance", "contact", "pair"))
+        self.point_a, self.point_b, self.normal = map(self.view, ("point_a", "point_b", "normal"))
+
+    def prepare(self) -> None:
+        pass
+
+    def start(self) -> None:
+        self._find()
+
+    def step(self, time: float, h: float) -> None:
+        self._find()
+
+    def _find(self) -> None:
+        found = self._clearance
+        found.update(self.q)
+        self.distance[0] = found.distance
+        self.contact[0] = found.distance <= 0.0
+        if found.names:
+            self.point_a[:], self.point_b[:], self.normal[:] = found.point_a, found.point_b, found.normal
+            self.pair[0] = found.nearest + 1
+            for name, body in zip(("body_a", "body_b"), found.names[found.nearest], strict=True):
+                self.set_text(name, body)

@@ -1,0 +1,70 @@
+"""The off-line planner as a unit: a recorded joint table, one row a step (S1, 5.2.1)."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+import numpy as np
+
+from simloop.fmus.resources import read_home, read_model
+from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave, Vector
+from simloop.fmus.state import UnitState
+from simloop.models.arm import Arm
+
+
+class Playback(Slave):
+    """Has the ports of the on-line planner; `q` and `v` are not listened to."""
+
+    description = "Off-line planner: hands out a recorded joint table, linear between its rows, held after the last"
+
+    def __init__(self, instance_name: str, resources: str, **_: Any) -> None:
+        arm = Arm(read_model(resources))
+        self._n, units = arm.n, arm.units
+        home = read_home(resources)
+        ports = [
+            Port("q", Role.INPUT, "Joint position, not listened to", self._n, unit=units, start=home),
+            Port("v", Role.INPUT, "Joint velocity, not listened to", self._n, unit=[VELOCITY[u] for u in units]),
+            Port("q_d", Role.OUTPUT, "Joint position wanted at the end of the step", self._n, unit=units),
+            Port("table", Role.PARAMETER, "CSV file: time,q[1],…; empty holds the start", kind=Kind.STRING, start=""),
+        ]
+        super().__init__(instance_name, resources, ports, UnitState)
+        self._home = np.array(home)
+        self.q_d = self.view("q_d")
+
+    def prepare(self) -> None:
+        path = self.text("table")
+        self._times, self._rows = (np.zeros(1), self._home[None]) if path == "" else read_table(path, self._n)
+
+    def start(self) -> None:
+        self._look_up(0.0)
+
+    def step(self, time: float, h: float) -> None:
+        self._look_up(time + h)
+
+    def _look_up(self, time: float) -> None:
+        times, rows = self._times, self._rows
+        after = int(np.searchsorted(times, time))
+        if after == len(times):
+            self.q_d[:] = rows[-1]
+        elif after == 0:
+            self.q_d[:] = rows[0]
+        else:
+            part = (time - times[after - 1]) / (times[after] - times[after - 1])
+            self.q_d[:] = rows[after - 1] + part * (rows[after] - rows[after - 1])
+
+
+def read_table(path: str, n: int) -> tuple[Vector, Vector]:
+    """Times and joint positions of a table for n joints; ValueError names the file and what is wrong."""
+    header = ["time", *(f"q[{i + 1}]" for i in range(n))]
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            lines = list(csv.reader(file))
+        values = np.array(lines[1:], dtype=float)
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise ValueError(f"table {path!r} cannot be read: {error}") from error
+    if not lines or lines[0] != header or values.ndim != 2:
+        raise ValueError(f"table {path!r} must have the columns {','.join(header)} and a row of numbers for each time")
+    if not np.isfinite(values).all() or np.any(np.diff(values[:, 0]) <= 0.0):
+        raise ValueError(f"table {path!r} must have finite numbers and times that rise")
+    return values[:, 0], values[:, 1:]

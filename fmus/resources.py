@@ -1,0 +1,30 @@
+"""What the exporter puts into a unit's resources folder for its slave to read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+MODEL = "model.xml"
+UNIT = "unit.json"
+
+
+def read_model(resources: str) -> str:
+    """The MJCF of the robot and its scene."""
+    return (Path(resources) / MODEL).read_text(encoding="utf-8")
+
+
+def read_home(resources: str) -> tuple[float, ...]:
+    """The joint position at the start."""
+    return tuple(_unit(resources)["home"])
+
+
+def read_tools(resources: str) -> tuple[str, ...]:
+    """The names of the tool sites."""
+    return tuple(_unit(resources)["tools"])
+
+
+def _unit(resources: str) -> dict[str, Any]:
+    unit: dict[str, Any] = json.loads((Path(resources) / UNIT).read_text(encoding="utf-8"))
+    return unit

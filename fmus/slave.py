@@ -1,0 +1,341 @@
+"""The base class of every unit: vector ports on one array, all state in one dataclass, an honest description.
+
+Call order, as FMI 2.0 has it: construct, set parameters and inputs, `exit_initialization_mode` (which calls the
+unit's `prepare` and `start`), then any number of set, `do_step` (which calls the unit's `step`), get; state may be
+saved and restored between any two of these. A restored state brings its parameters with it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import urllib.parse
+import urllib.request
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement
+
+import numpy as np
+from numpy.typing import NDArray
+from pythonfmu import Boolean, Fmi2Causality, Fmi2Slave, Integer, Real, String
+from pythonfmu.default_experiment import DefaultExperiment
+from pythonfmu.enums import Fmi2Variability
+
+from simloop.fmus.state import UnitState, copy_into, duplicate, from_bytes, to_bytes
+
+Vector = NDArray[np.float64]
+
+# Exponents of the SI base units, as fmi2 UnitDefinitions want them. Units are written as they are spoken.
+UNITS: dict[str, dict[str, int]] = {
+    "1": {},
+    "m": {"m": 1},
+    "m/s": {"m": 1, "s": -1},
+    "m/s2": {"m": 1, "s": -2},
+    "rad": {"rad": 1},
+    "rad/s": {"rad": 1, "s": -1},
+    "N": {"kg": 1, "m": 1, "s": -2},
+    "N.m": {"kg": 1, "m": 2, "s": -2},
+    "1/kg": {"kg": -1},
+    "1/(kg.m2)": {"kg": -1, "m": -2},
+}
+# The unit of a joint's velocity, force and regularisation, by the unit of its position.
+VELOCITY = {"m": "m/s", "rad": "rad/s"}
+FORCE = {"m": "N", "rad": "N.m"}
+SIGMA = {"m": "1/kg", "rad": "1/(kg.m2)"}
+
+
+class Kind(Enum):
+    """FMI type of a variable; the value is its code in the shell's access table (fmi2_shell.c)."""
+
+    REAL = 1
+    INTEGER = 2
+    BOOLEAN = 3
+    STRING = 4
+
+
+class Role(Enum):
+    """Causality of a variable; the value is the shell's rule on when it may be set."""
+
+    OUTPUT = 0x00
+    PARAMETER = 0x10
+    INPUT = 0x20
+
+
+@dataclass(frozen=True)
+class Port:
+    """A variable of a unit, or with `size` a vector of them named `name[1]` … `name[size]`.
+
+    `unit` is one for all elements or a sequence, one each. `start` likewise. `feeds` names the inputs that an output
+    follows at once, without a step; `starts_from` those whose values before the start its first value depends on.
+    """
+
+    name: str
+    role: Role
+    description: str
+    size: int | None = None
+    kind: Kind = Kind.REAL
+    unit: str | Sequence[str] = "1"
+    start: Any = 0.0
+    feeds: tuple[str, ...] = ()
+    starts_from: tuple[str, ...] = ()
+
+    def elements(self) -> list[str]:
+        return [self.name] if self.size is None else [f"{self.name}[{i + 1}]" for i in range(self.size)]
+
+    def each(self, value: Any) -> list[Any]:
+        """`value` once an element."""
+        count = len(self.elements())
+        many = not isinstance(value, str) and isinstance(value, Sequence | np.ndarray)
+        values = list(value) if many else [value] * count
+        if len(values) != count:
+            raise ValueError(f"{self.name} has {count} elements, but {len(values)} values were given")
+        return values
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A scalar variable as a host sees it; causality and type are spelled as FMI 2.0 does."""
+
+    name: str
+    causality: str
+    type: str
+    unit: str
+    reference: int
+
+
+class Slave(Fmi2Slave):
+    """A unit. Subclasses give their ports and state to `__init__` and supply `prepare`, `start` and `step`."""
+
+    author = None
+    license = "Apache-2.0"
+    version = "0.1.0"
+
+    def __init__(self, instance_name: str, resources: str, ports: Sequence[Port], state: type[UnitState], **parts: Any):
+        """`parts` are the first values of the fields of `state` beyond those of UnitState."""
+        super().__init__(instance_name=instance_name, resources=resources)
+        numbers = [port for port in ports if port.kind is not Kind.STRING]
+        numbers.sort(key=lambda port: port.role is Role.PARAMETER)
+        texts = [port for port in ports if port.kind is Kind.STRING]
+        self.descriptions = tuple(numbers + texts)
+        self._text_parameters = [port for port in texts if port.role is Role.PARAMETER]
+        self._slices: dict[str, slice] = {}
+        self._variables: list[tuple[str, Port, str, Any]] = []
+        for port in self.descriptions:
+            first = len(self._variables)
+            units, starts = port.each(port.unit), port.each(port.start)
+            self._variables += [
+                (name, port, unit, start) for name, unit, start in zip(port.elements(), units, starts, strict=True)
+            ]
+            self._slices[port.name] = slice(first, len(self._variables))
+        count = sum(len(port.elements()) for port in numbers)
+        starts = [start for _, _, _, start in self._variables]
+        self.state = state(ports=np.array(starts[:count], dtype=float), texts=list(starts[count:]), **parts)
+        self.ports = self.state.ports
+        self.access = bytes(port.kind.value | port.role.value for _, port, _, _ in self._variables[:count])
+        signals = sum(port.role is not Role.PARAMETER for _, port, _, _ in self._variables[:count])
+        self._parameters = self.ports[signals:]
+        self._prepared: tuple[bytes, list[str]] | None = None
+        self.default_experiment = DefaultExperiment(start_time=0.0, stop_time=1.0, step_size=0.005)
+        self._blank = duplicate(self.state)
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Build the model from the parameters, touching neither state nor other ports."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Set state and outputs to their first values."""
+
+    @abstractmethod
+    def step(self, time: float, h: float) -> None:
+        """Advance state and outputs from `time` by h s."""
+
+    def view(self, name: str) -> Vector:
+        """The port `name` as a live slice of the port array."""
+        return self.ports[self._slices[name]]
+
+    def text(self, name: str) -> str:
+        return self.state.texts[self._slices[name].start - len(self.ports)]
+
+    def set_text(self, name: str, value: str) -> None:
+        self.state.texts[self._slices[name].start - len(self.ports)] = value
+
+    def variables(self) -> list[Variable]:
+        """Every scalar variable, by value reference."""
+        return [
+            Variable(name, port.role.name.lower(), port.kind.name.capitalize(), unit, reference)
+            for reference, (name, port, unit, _) in enumerate(self._variables)
+        ]
+
+    def name_of(self, reference: int) -> str:
+        return self._variables[reference][0] if 0 <= reference < len(self._variables) else "unknown variable"
+
+    def exit_initialization_mode(self) -> None:
+        self._prepare_anew()
+        self.start()
+        self._check_finite("at the start")
+
+    def do_step(self, current_time: float, step_size: float) -> bool:
+        if not step_size > 0.0:
+            raise ValueError(f"{self.instance_name}: the step size is {step_size}; it must be greater than 0")
+        self.step(current_time, step_size)
+        self._check_finite(f"in the step from {current_time:.9g} s")
+        return True
+
+    def reset(self) -> None:
+        copy_into(self._blank, self.state)
+
+    def _check_finite(self, when: str) -> None:
+        # The sum is one pass over the array; which element is wrong is only asked when one is.
+        if not np.isfinite(self.ports.sum()):
+            wrong = [self.name_of(int(i)) for i in np.flatnonzero(~np.isfinite(self.ports))]
+            if wrong:
+                raise ValueError(f"{self.instance_name}: {', '.join(wrong)} became NaN or infinite {when}")
+
+    def get_real(self, vrs: Sequence[int]) -> list[float]:
+        values: list[float] = self.ports[np.asarray(vrs, dtype=int)].tolist()
+        return values
+
+    def set_real(self, vrs: Sequence[int], values: Sequence[float]) -> None:
+        if len(vrs) != len(values):
+            raise ValueError(f"{self.instance_name}: {len(vrs)} variables were given {len(values)} values")
+        array = np.asarray(values, dtype=float)
+        if not np.isfinite(array).all():
+            wrong = self.name_of(vrs[int(np.flatnonzero(~np.isfinite(array))[0])])
+            raise ValueError(f"{self.instance_name}.{wrong} was set to NaN or infinity; a finite number is needed")
+        self.ports[np.asarray(vrs, dtype=int)] = array
+
+    def get_integer(self, vrs: Sequence[int]) -> list[int]:
+        return [int(value) for value in self.get_real(vrs)]
+
+    def get_boolean(self, vrs: Sequence[int]) -> list[bool]:
+        return [bool(value) for value in self.get_real(vrs)]
+
+    set_integer = set_real
+    set_boolean = set_real
+
+    def get_string(self, vrs: Sequence[int]) -> list[str]:
+        return [self.state.texts[self._text_index(vr)] for vr in vrs]
+
+    def set_string(self, vrs: Sequence[int], values: Sequence[str], started: bool = False) -> None:
+        for vr, value in zip(vrs, values, strict=True):
+            index = self._text_index(vr)
+            if self._variables[vr][1].role is Role.OUTPUT or started:
+                raise ValueError(f"{self.instance_name}.{self.name_of(vr)} cannot be set now")
+            self.state.texts[index] = value
+
+    def _text_index(self, reference: int) -> int:
+        index = reference - len(self.ports)
+        if not 0 <= index < len(self.state.texts):
+            raise ValueError(f"{self.instance_name}.{self.name_of(reference)} is not a variable of type String")
+        return index
+
+    def save(self, into: UnitState | None = None) -> UnitState:
+        """A copy of the state, written into `into` when an earlier copy is given."""
+        if into is None:
+            saved: UnitState = duplicate(self.state)
+            return saved
+        copy_into(self.state, into)
+        return into
+
+    def restore(self, state: UnitState) -> None:
+        copy_into(state, self.state)
+        if self._prepared != self._given():
+            self._prepare_anew()
+
+    _get_fmu_state = save
+    _set_fmu_state = restore
+
+    def _given(self) -> tuple[bytes, list[str]]:
+        """What the model was or is to be built from."""
+        return self._parameters.tobytes(), [self.text(port.name) for port in self._text_parameters]
+
+    def _prepare_anew(self) -> None:
+        self._prepared = None
+        self.prepare()
+        self._prepared = self._given()
+
+    def _fmu_state_to_bytes(self, state: UnitState) -> bytes:
+        return to_bytes(state)
+
+    def _fmu_state_from_bytes(self, data: bytes) -> UnitState:
+        state: UnitState = from_bytes(data, self._blank)
+        return state
+
+    def to_xml(self, model_options: dict[str, str] | None = None) -> Element:
+        """The model description, without GUID and date, which the exporter decides."""
+        self.vars.clear()
+        for name, port, _, start in self._variables:
+            self.register_variable(_scalar(name, port, start))
+        options = {"canGetAndSetFMUstate": "true", "canSerializeFMUstate": "true", "needsExecutionTool": "true"}
+        root: Element = super().to_xml({**options, **(model_options or {})})
+        root.attrib.pop("generationDateAndTime", None)
+        root.attrib.pop("guid", None)
+        self._write_units(root)
+        self._write_dependencies(root)
+        return root
+
+    def _write_units(self, root: Element) -> None:
+        used = sorted({unit for _, port, unit, _ in self._variables if port.kind is Kind.REAL})
+        definitions = Element("UnitDefinitions")
+        for unit in used:
+            exponents = {base: str(power) for base, power in UNITS[unit].items()}
+            SubElement(SubElement(definitions, "Unit", name=unit), "BaseUnit", exponents)
+        after = [child.tag for child in root].index("CoSimulation") + 1
+        root.insert(after, definitions)
+        variables = root.find("ModelVariables")
+        assert variables is not None
+        for element, (_, port, unit, start) in zip(variables, self._variables, strict=True):
+            if port.kind is Kind.REAL:
+                element[0].set("unit", unit)
+                if port.role is not Role.OUTPUT:
+                    element[0].set("start", repr(float(start)))
+
+    def _write_dependencies(self, root: Element) -> None:
+        structure = root.find("ModelStructure")
+        assert structure is not None
+        structure.clear()
+        outputs = SubElement(structure, "Outputs")
+        initial = SubElement(structure, "InitialUnknowns")
+        for index, (_, port, _, _) in enumerate(self._variables):
+            if port.role is Role.OUTPUT:
+                for node, names in ((outputs, port.feeds), (initial, port.starts_from)):
+                    known = sorted(i for name in names for i in self._indices(name))
+                    attributes = {"index": str(index + 1), "dependencies": " ".join(map(str, known))}
+                    SubElement(node, "Unknown", attributes)
+
+    def _indices(self, name: str) -> list[int]:
+        """Positions of a port's elements in the model description, from 1."""
+        place = self._slices[name]
+        return list(range(place.start + 1, place.stop + 1))
+
+
+def _scalar(name: str, port: Port, start: Any) -> Any:
+    kind = {Kind.REAL: Real, Kind.INTEGER: Integer, Kind.BOOLEAN: Boolean, Kind.STRING: String}[port.kind]
+    variability = Fmi2Variability.continuous if port.kind is Kind.REAL else Fmi2Variability.discrete
+    if port.role is Role.PARAMETER:
+        variability = Fmi2Variability.fixed
+    common = {
+        "causality": Fmi2Causality[port.role.name.lower()],
+        "variability": variability,
+        "description": port.description,
+        "getter": lambda: start,
+    }
+    return kind(name, **common) if port.role is Role.OUTPUT else kind(name, start=start, **common)
+
+
+def load(resources: str, instance_name: str, guid: str) -> Slave:
+    """The unit whose resources folder (a file URI or a path) is given; what the FMI library calls."""
+    uri = re.match(r"file:", resources)
+    folder = Path(urllib.request.url2pathname(urllib.parse.urlparse(resources).path) if uri else resources)
+    unit = json.loads((folder / "unit.json").read_text(encoding="utf-8"))
+    if guid != unit["guid"]:
+        raise ValueError(f"{instance_name}: the host asked for GUID {guid}, but this unit is {unit['guid']}")
+    kind = getattr(importlib.import_module(unit["module"]), unit["class"])
+    slave: Slave = kind(instance_name=instance_name, resources=str(folder))
+    return slave

@@ -1,0 +1,39 @@
+"""Co-simulation of any FMUs, with rollback: components, systems of them, schedules, results."""
+
+from simloop.master.component import Component, ObjectComponent, Variable
+from simloop.master.errors import (
+    CannotRollBackError,
+    WiringError,
+    NameNotFoundError,
+    SimloopError,
+    UnitError,
+)
+from simloop.master.fmu import FmuComponent
+from simloop.master.result import Result
+from simloop.master.run import TimedWrite, run
+from simloop.master.schedule import Restore, Save, Schedule, Set, Step, Transfer
+from simloop.master.simulation_in_the_loop import simulation_in_the_loop
+from simloop.master.system import System
+
+__all__ = [
+    "CannotRollBackError",
+    "Component",
+    "WiringError",
+    "FmuComponent",
+    "NameNotFoundError",
+    "ObjectComponent",
+    "Restore",
+    "Result",
+    "Save",
+    "Schedule",
+    "Set",
+    "SimloopError",
+    "Step",
+    "System",
+    "TimedWrite",
+    "Transfer",
+    "UnitError",
+    "Variable",
+    "run",
+    "simulation_in_the_loop",
+]

@@ -1,0 +1,170 @@
+"""A component: something with variables that can be set, stepped and read, and perhaps rolled back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simloop.master.errors import NameNotFoundError, SimloopError, UnitError
+
+Vector = NDArray[np.float64]
+Action = Callable[[], None]
+Value = float | int | bool | str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A scalar variable; causality and type are spelled as FMI 2.0 does, unit is None where none is declared."""
+
+    name: str
+    causality: str
+    type: str
+    unit: str | None
+    reference: int
+
+
+class Component(Protocol):
+    """Legal order: `set` parameters and inputs, `initialize`, then any of set, step, get, save, restore; `close`.
+
+    Numbers of every type travel as doubles. `reader` and `writer` bind variables to an array once, so that the
+    loop moves values without looking anything up or allocating.
+    """
+
+    name: str
+    variables: Mapping[str, Variable]
+    can_rollback: bool
+
+    def initialize(self, time: float) -> None: ...
+    def set(self, name: str, value: Value) -> None: ...
+    def get(self, name: str) -> Value: ...
+    def reader(self, names: Sequence[str], target: Vector) -> Action:
+        """A call that copies the variables into `target`."""
+
+    def writer(self, names: Sequence[str], source: Vector) -> Action:
+        """A call that sets the variables from `source`."""
+
+    def step(self, time: float, h: float) -> None: ...
+    def save(self, into: Any = None) -> Any:
+        """The complete state; an earlier one given as `into` may be overwritten."""
+
+    def restore(self, state: Any) -> None:
+        """Be in `state` exactly: what follows must not depend on what came between."""
+
+    def close(self) -> None: ...
+
+
+def find_variable(component: Component, name: str) -> Variable:
+    variable = component.variables.get(name)
+    if variable is None:
+        raise NameNotFoundError("variable", f"{component.name}.{name}", [f"{component.name}.{n}" for n in component.variables])
+    return variable
+
+
+def elements(component: Component, name: str) -> list[str]:
+    """The scalar variables that `name` means: itself, or all of `name[1]`, `name[2]`, … in order."""
+    if name in component.variables:
+        return [name]
+    pattern = re.compile(re.escape(name) + r"\[(\d+)\]")
+    matches = [(int(m.group(1)), n) for n in component.variables if (m := pattern.fullmatch(n))]
+    if not matches:
+        find_variable(component, name)
+    return [n for _, n in sorted(matches)]
+
+
+class PlainUnit(Protocol):
+    """A unit that is a plain Python object: its numbers stand in `ports` by reference."""
+
+    ports: Vector
+
+    def variables(self) -> Sequence[Any]: ...
+    def exit_initialization_mode(self) -> None: ...
+    def do_step(self, current_time: float, step_size: float) -> bool: ...
+    def set_string(self, vrs: Sequence[int], values: Sequence[str]) -> None: ...
+    def get_string(self, vrs: Sequence[int]) -> list[str]: ...
+    def save(self, into: Any = None) -> Any: ...
+    def restore(self, state: Any) -> None: ...
+
+
+class ObjectComponent:
+    """A plain Python object as a component, with no FMI between."""
+
+    def __init__(self, name: str, unit: PlainUnit, *, can_rollback: bool = True) -> None:
+        self.name = name
+        self.can_rollback = can_rollback
+        self._unit = unit
+        self.variables = {
+            v.name: Variable(v.name, v.causality, v.type, v.unit, v.reference) for v in unit.variables()
+        }
+
+    def initialize(self, time: float) -> None:
+        try:
+            self._unit.exit_initialization_mode()
+        except ValueError as error:
+            raise UnitError(self.name, "initialisation", str(error), time) from error
+
+    def set(self, name: str, value: Value) -> None:
+        variable = find_variable(self, name)
+        if variable.type == "String":
+            self._unit.set_string([variable.reference], [str(value)])
+        else:
+            self._unit.ports[variable.reference] = check_number(self.name, variable, value)
+
+    def get(self, name: str) -> Value:
+        variable = find_variable(self, name)
+        if variable.type == "String":
+            return self._unit.get_string([variable.reference])[0]
+        return float(self._unit.ports[variable.reference])
+
+    def reader(self, names: Sequence[str], target: Vector) -> Action:
+        ports, references = self._unit.ports, self._references(names)
+
+        def read() -> None:
+            np.take(ports, references, out=target)
+
+        return read
+
+    def writer(self, names: Sequence[str], source: Vector) -> Action:
+        ports, references = self._unit.ports, self._references(names)
+
+        def write() -> None:
+            ports[references] = source
+
+        return write
+
+    def _references(self, names: Sequence[str]) -> NDArray[np.intp]:
+        return np.array([find_variable(self, name).reference for name in names], dtype=np.intp)
+
+    def step(self, time: float, h: float) -> None:
+        try:
+            done = self._unit.do_step(time, h)
+        except ValueError as error:
+            raise UnitError(self.name, "a step", str(error), time) from error
+        if not done:
+            raise UnitError(self.name, "a step", "the unit refused the step", time)
+
+    def save(self, into: Any = None) -> Any:
+        return self._unit.save(into)
+
+    def restore(self, state: Any) -> None:
+        self._unit.restore(state)
+
+    def close(self) -> None:
+        pass
+
+
+def check_number(component: str, variable: Variable, value: Value) -> float:
+    """`value` as the number that `variable` can take, or an error that says what it can."""
+    wanted = {"Real": "a finite number", "Integer": "a whole number", "Boolean": "true or false"}[variable.type]
+    try:
+        number = float(value)
+    except ValueError:
+        number = {"true": 1.0, "false": 0.0}.get(str(value).lower(), float("nan"))
+    whole = variable.type == "Real" or number == round(number) if np.isfinite(number) else False
+    if not whole or (variable.type == "Boolean" and number not in (0.0, 1.0)):
+        raise SimloopError(f"{component}.{variable.name} cannot be {value!r}; it takes {wanted}")
+    return number

@@ -1,0 +1,42 @@
+"""What a run recorded: a column a variable, and how to write it to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simloop.master.errors import NameNotFoundError
+
+
+class Result:
+    """Columns by name, all of one length: `time` in s, then `component.variable[i]`."""
+
+    def __init__(self, columns: Mapping[str, NDArray[np.generic]], *, complete: bool) -> None:
+        self.columns = dict(columns)
+        self.complete = complete
+
+    def __getitem__(self, name: str) -> NDArray[np.generic]:
+        if name not in self.columns:
+            raise NameNotFoundError("column", name, self.columns)
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        return len(self.columns["time"])
+
+    def write_parquet(self, path: Path, metadata: Mapping[str, str]) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        table = pyarrow.table(self.columns).replace_schema_metadata(dict(metadata))
+        pyarrow.parquet.write_table(table, path)
+
+    def write_csv(self, path: Path) -> None:
+        """Numbers in full: reading them back gives the same bits."""
+        lists = [column.tolist() for column in self.columns.values()]
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(",".join(self.columns) + "\n")
+            for row in zip(*lists, strict=True):
+                file.write(",".join(map(repr, row)) + "\n")

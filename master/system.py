@@ -1,0 +1,130 @@
+"""A system: components and the connections between their variables, on a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import networkx as nx
+
+from simloop.master.component import Component, Value, elements
+from simloop.master.errors import WiringError, NameNotFoundError
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Output variables of one component that drive as many input variables of another."""
+
+    source: str
+    outputs: tuple[str, ...]
+    target: str
+    inputs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.source}.{self.outputs[0]} -> {self.target}.{self.inputs[0]}"
+
+
+class System:
+    """Components by name, what connects them, and the values set from outside.
+
+    `graph` has a node a component and an edge a connection; the edge's `connection` is a Connection.
+    """
+
+    def __init__(self, components: Iterable[Component] = ()) -> None:
+        self.graph = nx.MultiDiGraph()
+        self.components: dict[str, Component] = {}
+        self.values: dict[tuple[str, str], Value] = {}
+        self._drivers: dict[tuple[str, str], str] = {}
+        for component in components:
+            self.add(component)
+
+    def add(self, component: Component) -> None:
+        if component.name in self.components:
+            raise WiringError(f"there are two components named {component.name!r}")
+        self.components[component.name] = component
+        self.graph.add_node(component.name)
+
+    def connect(self, source: str, target: str) -> None:
+        """Join an output to an input, such as "planner.q_d" to "control.q_d": scalars, or vectors of one length."""
+        (one, outputs), (other, inputs) = self.resolve(source), self.resolve(target)
+        ends = f"{source} and {target}"
+        if len(outputs) != len(inputs):
+            raise WiringError(
+                f"{ends} cannot be joined: {source} has {len(outputs)} elements and {target} has {len(inputs)}"
+            )
+        for output, taken in zip(outputs, inputs, strict=True):
+            self._check_pair(one, output, other, taken)
+        for output, taken in zip(outputs, inputs, strict=True):
+            self._drivers[other.name, taken] = f"{one.name}.{output}"
+        connection = Connection(one.name, tuple(outputs), other.name, tuple(inputs))
+        self.graph.add_edge(one.name, other.name, connection=connection)
+
+    def _check_pair(self, one: Component, output: str, other: Component, taken: str) -> None:
+        source, target = one.variables[output], other.variables[taken]
+        ends = f"{one.name}.{output} and {other.name}.{taken}"
+        if source.causality != "output" or target.causality != "input":
+            raise WiringError(
+                f"{ends} cannot be joined: an output must drive an input, these are {source.causality} and {target.causality}"
+            )
+        if source.type != target.type:
+            raise WiringError(f"{ends} cannot be joined: their types are {source.type} and {target.type}")
+        if source.unit != target.unit and source.unit is not None and target.unit is not None:
+            raise WiringError(f"{ends} cannot be joined: their units are {source.unit} and {target.unit}")
+        driver = self._drivers.get((other.name, taken))
+        if driver is not None:
+            raise WiringError(f"{other.name}.{taken} is driven by {driver}, it cannot be by {one.name}.{output} too")
+
+    def set(self, name: str, value: Value) -> None:
+        """Give a parameter, or an input that nothing drives, a value from the start on; a vector gets it in each
+        element."""
+        component, names = self.resolve(name)
+        for variable in names:
+            if component.variables[variable].causality not in ("parameter", "input"):
+                raise WiringError(f"{component.name}.{variable} is not a parameter or an input and cannot be set")
+            driver = self._drivers.get((component.name, variable))
+            if driver is not None:
+                raise WiringError(f"{component.name}.{variable} is driven by {driver} and cannot be set")
+            self.values[component.name, variable] = value
+
+    def resolve(self, name: str) -> tuple[Component, list[str]]:
+        """The component and the scalar variables that "component.variable" means."""
+        prefix, dot, variable = name.partition(".")
+        component = self.components.get(prefix)
+        if component is None or not dot:
+            known = list(self.components) if not dot else [f"{c}.{variable}" for c in self.components]
+            raise NameNotFoundError("variable", name, known)
+        return component, elements(component, variable)
+
+    def between(self, source: str, target: str) -> list[Connection]:
+        """The connections from one component to another, in the order they were made."""
+        edges = self.graph.get_edge_data(source, target, default={})
+        return [edge["connection"] for edge in edges.values()]
+
+    def connections(self) -> list[Connection]:
+        return [connection for _, _, connection in self.graph.edges(data="connection")]
+
+    def undriven_inputs(self) -> list[tuple[str, str]]:
+        """Inputs that nothing drives, whether set or not."""
+        return [
+            (name, variable.name)
+            for name, component in self.components.items()
+            for variable in component.variables.values()
+            if variable.causality == "input" and (name, variable.name) not in self._drivers
+        ]
+
+    def check(self, scheduled: Iterable[tuple[str, str]] = ()) -> None:
+        """Every input must be driven, set, or written by the schedule."""
+        known = {*self.values, *scheduled}
+        loose = [f"{name}.{variable}" for name, variable in self.undriven_inputs() if (name, variable) not in known]
+        if loose:
+            raise WiringError(f"nothing drives {', '.join(loose)}: connect an output to it or set it")
+
+    def initialize(self, time: float = 0.0) -> None:
+        for (name, variable), value in self.values.items():
+            self.components[name].set(variable, value)
+        for component in self.components.values():
+            component.initialize(time)
+
+    def close(self) -> None:
+        for component in self.components.values():
+            component.close()

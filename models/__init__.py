@@ -1,0 +1,1 @@
+"""The mathematics: robots, dynamics, planning, control, collision geometry. No FMI, no clock."""

@@ -1,0 +1,114 @@
+"""A robot arm as a MuJoCo model: joints, tools, inertia, forward and inverse dynamics."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+# Everything that mj_step reads from one step to the next; restoring it repeats the step bit for bit.
+_STATE = mujoco.mjtState.mjSTATE_INTEGRATION
+
+
+class Arm:
+    """The dynamics of an arm with n one-degree joints, each a slide (m) or a hinge (rad).
+
+    `mass_error` scales every mass and inertia by 1 + mass_error. `contact` lets bodies touch, with MuJoCo's
+    compliant contact. No memory of its own: every call takes the state it works on.
+    """
+
+    def __init__(self, mjcf: str, *, mass_error: float = 0.0, contact: bool = False) -> None:
+        if not mass_error > -1.0:
+            raise ValueError(f"mass_error is {mass_error}; it must be greater than -1")
+        self.model = mujoco.MjModel.from_xml_string(mjcf)
+        self._check_joints()
+        self.model.body_mass *= 1.0 + mass_error
+        self.model.body_inertia *= 1.0 + mass_error
+        self.model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_INVDISCRETE
+        # A diverged step must stay visible; MuJoCo would otherwise reset the state to zero and go on.
+        self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+        if not contact:
+            self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        self.data = mujoco.MjData(self.model)
+        mujoco.mj_setConst(self.model, self.data)
+        self.n = int(self.model.nv)
+        self.joints = [self.model.joint(i).name for i in range(self.n)]
+        self._M = np.zeros((self.n, self.n))
+
+    def _check_joints(self) -> None:
+        one_degree = (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
+        wrong = [self.model.joint(i).name for i, kind in enumerate(self.model.jnt_type) if kind not in one_degree]
+        if wrong or self.model.nv == 0:
+            raise ValueError(f"every joint must be a slide or a hinge and there must be one; these are not: {wrong}")
+
+    @property
+    def units(self) -> list[str]:
+        """Position unit of each joint."""
+        slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
+        return ["m" if kind == slide else "rad" for kind in self.model.jnt_type]
+
+    def initial_state(self, q: Vector) -> Vector:
+        """The state of the arm at rest at `q`."""
+        mujoco.mj_resetData(self.model, self.data)
+        self.data.qpos[:] = q
+        state = np.zeros(mujoco.mj_stateSize(self.model, _STATE))
+        mujoco.mj_getState(self.model, self.data, state, _STATE)
+        return state
+
+    def step(self, state: Vector, force: Vector, h: float) -> None:
+        """Advance `state` in place by one step of h s under joint forces (N or N·m) (S1, 3.2).
+
+        Afterwards `data.qpos` and `data.qvel` are the new position and velocity.
+        """
+        model, data = self.model, self.data
+        mujoco.mj_setState(model, data, state, _STATE)
+        model.opt.timestep = h
+        data.qfrc_applied[:] = force
+        mujoco.mj_step(model, data)
+        mujoco.mj_getState(model, data, state, _STATE)
+
+    def inverse(self, q: Vector, v: Vector, v_next: Vector, h: float, out: Vector) -> None:
+        """Joint forces that take velocity v at q to v_next in one step of h s."""
+        data = self.data
+        self.model.opt.timestep = h
+        data.qpos[:] = q
+        data.qvel[:] = v
+        np.subtract(v_next, v, out=data.qacc)
+        data.qacc /= h
+        mujoco.mj_inverse(self.model, data)
+        out[:] = data.qfrc_inverse
+
+    def inertia(self) -> Vector:
+        """Joint-space inertia matrix at the position of the last call, shared between calls."""
+        mujoco.mj_fullM(self.model, self.data, self._M)
+        return self._M
+
+    def kinematics(self, q: Vector) -> None:
+        """Place the bodies at q; then `tool_positions`, `tool_jacobian`, `inertia` and geom poses are valid."""
+        self.data.qpos[:] = q
+        mujoco.mj_fwdPosition(self.model, self.data)
+
+
+class Tools:
+    """The tool points of an arm: k sites, stacked as one vector of 3 k coordinates in the world frame, m."""
+
+    def __init__(self, arm: Arm, names: tuple[str, ...]) -> None:
+        self._arm = arm
+        self._ids = [arm.model.site(name).id for name in names]
+        self.size = 3 * len(names)
+        self._p = np.zeros(self.size)
+        self._J = np.zeros((self.size, arm.n))
+
+    def position(self) -> Vector:
+        """Tool positions after `arm.kinematics`, shared between calls."""
+        for i, site in enumerate(self._ids):
+            self._p[3 * i : 3 * i + 3] = self._arm.data.site_xpos[site]
+        return self._p
+
+    def jacobian(self) -> Vector:
+        """Tool velocities per joint velocity, (3 k, n), after `arm.kinematics`; shared between calls."""
+        for i, site in enumerate(self._ids):
+            mujoco.mj_jacSite(self._arm.model, self._arm.data, self._J[3 * i : 3 * i + 3], None, site)
+        return self._J

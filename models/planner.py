@@ -1,0 +1,153 @@
+"""The on-line motion planner: constant acceleration, speed cap, constant deceleration of each tool (S1, algorithm 1).
+
+Algorithm 1 as printed scales by an unnormalised direction and, stepped in discrete time, hunts around the goal. This
+one solves the stop in discrete time, so that the last step lands on the goal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from simloop.models.arm import Arm, Tools, Vector
+
+# The lag of the robot behind its command is smoothed over this time, s: long against one step's measurement noise,
+# short against a contact.
+LAG_TIME = 0.005
+
+
+def braking_speed(distance: float, acceleration: float, h: float) -> float:
+    """The greatest speed, m/s, for the next step of h s after which a stop at `distance` m is still possible.
+
+    In units of a h for speed and a h² for distance, a stop from u with n = ⌊u⌋ further steps covers
+    u + (u − 1) + … + (u − n) = (n + 1) u − n (n + 1) / 2. Set equal to the distance x, this has one solution for u;
+    one step later it gives u − 1, and at n = 0 the step lands on the goal.
+    """
+    x = distance / (acceleration * h * h)
+    n = math.floor((math.sqrt(1.0 + 8.0 * x) - 1.0) / 2.0)
+    return (x / (n + 1) + 0.5 * n) * acceleration * h
+
+
+@dataclass
+class Plan:
+    """What the planner remembers: the planned joint position, and for each tool its speed along the path (k),
+    the velocity it commanded and the smoothed lag of the robot behind that (3 k each)."""
+
+    q: Vector
+    speed: Vector
+    command: Vector
+    lag: Vector
+
+
+class OnlinePlanner:
+    """Moves each tool straight to its goal, re-seeded from where the robot is.
+
+    `band` (m): the plan is re-seeded when a tool is farther than this from where the plan has it; 0 re-seeds every
+    step, as the thesis does (S1, section 5.3 step 9; section 7.2 proposes the band).
+
+    `trim` (m/s²): the speed that the robot lost against the last command is added to the next one, up to trim · h,
+    and a robot that lags more is not outrun. Without it (0) the plan of a robot heavier than its model stops short
+    of the goal, and pushes without bound against an obstacle.
+    """
+
+    def __init__(
+        self,
+        arm: Arm,
+        tools: Tools,
+        goal: Vector,
+        *,
+        acceleration: float,
+        max_speed: float,
+        band: float,
+        trim: float,
+    ) -> None:
+        if not acceleration > 0.0:
+            raise ValueError(f"acceleration is {acceleration}; it must be greater than 0")
+        for name, value in (("max_speed", max_speed), ("band", band), ("trim", trim)):
+            if value < 0.0:
+                raise ValueError(f"{name} is {value}; it must not be negative")
+        self._arm = arm
+        self._tools = tools
+        self._goal = goal.copy()
+        self._acceleration = acceleration
+        self._max_speed = max_speed
+        self._band = band
+        self._trim = trim
+
+    def start(self, q: Vector) -> Plan:
+        k = self._tools.size
+        return Plan(q=np.array(q, dtype=float), speed=np.zeros(k // 3), command=np.zeros(k), lag=np.zeros(k))
+
+    def step(self, plan: Plan, q: Vector, v: Vector, h: float) -> None:
+        """Advance `plan` in place by h s, given where the robot is (q, v); `plan.q` is then the position wanted."""
+        seeded = self._seed(plan, q, v, h)
+        p = self._tools.position()
+        target = p.copy()
+        for i in range(len(plan.speed)):
+            tool = slice(3 * i, 3 * i + 3)
+            self._advance_tool(plan, i, tool, p[tool], target[tool], h, seeded)
+        plan.command[:] = (target - p) / h
+        if np.any(plan.command):
+            plan.q += self._joint_change(target - p)
+
+    def _seed(self, plan: Plan, q: Vector, v: Vector, h: float) -> bool:
+        """Place the arm where the plan goes on from: the robot's position, or inside the band the plan's own."""
+        if self._band > 0.0:
+            self._arm.kinematics(plan.q)
+            planned = self._tools.position().copy()
+            self._arm.kinematics(q)
+            off = (self._tools.position() - planned).reshape(-1, 3)
+            if np.max(np.linalg.norm(off, axis=1)) <= self._band:
+                self._arm.kinematics(plan.q)
+                return False
+        else:
+            self._arm.kinematics(q)
+        plan.q[:] = q
+        plan.lag += (plan.command - self._tools.jacobian() @ v - plan.lag) * (h / (h + LAG_TIME))
+        return True
+
+    def _advance_tool(
+        self, plan: Plan, i: int, tool: slice, p: Vector, target: Vector, h: float, seeded: bool
+    ) -> None:
+        way = self._goal[tool] - p
+        distance = math.sqrt(float(way @ way))
+        if distance == 0.0:
+            plan.speed[i] = 0.0
+            return
+        direction = way / distance
+        slack = self._trim * h
+        trim = np.zeros(3)
+        speed = float(plan.speed[i])
+        if seeded and slack > 0.0:
+            lag = plan.lag[tool]
+            size = math.sqrt(float(lag @ lag))
+            trim = lag if size <= slack else lag * (slack / size)
+            speed = max(0.0, speed - max(0.0, float(lag @ direction) - slack))
+        a = self._acceleration
+        speed = min(speed + a * h, self._max_speed, braking_speed(distance, a, h))
+        plan.speed[i] = speed
+        move = h * (speed * direction + trim)
+        target[:] = self._goal[tool] if float(move @ direction) >= distance else p + move
+
+    def _joint_change(self, dp: Vector) -> Vector:
+        """Joint change for a tool change, as the model itself gives way when its tools are pulled: inertia-weighted
+        (S1, 4.2)."""
+        J = self._tools.jacobian()
+        MinvJt = np.linalg.solve(self._arm.inertia(), J.T)
+        change: Vector = MinvJt @ (np.linalg.pinv(J @ MinvJt, hermitian=True) @ dp)
+        return change
+
+
+def record_table(planner: OnlinePlanner, q: Vector, h: float, steps: int) -> Vector:
+    """Joint positions at 0, h, 2 h, … of a robot that follows the plan exactly: the off-line plan (S1, 5.2.1)."""
+    plan = planner.start(q)
+    table = np.empty((steps + 1, len(q)))
+    table[0] = q
+    for k in range(steps):
+        before = table[k]
+        velocity = (before - table[k - 1]) / h if k else np.zeros(len(q))
+        planner.step(plan, before, velocity, h)
+        table[k + 1] = plan.q
+    return table

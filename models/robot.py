@@ -1,0 +1,52 @@
+"""What a robot is to simloop: an MJCF description, its tools, its home; and the scene it stands in."""
+
+from __future__ import annotations
+
+import importlib.resources
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot arm.
+
+    `tools` names the MJCF sites that planners move. `home` is the joint position at the start, in joint order,
+    m or rad.
+    """
+
+    name: str
+    mjcf: str
+    tools: tuple[str, ...]
+    home: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A fixed box in the world, axis-aligned: centre and half sizes in m."""
+
+    name: str
+    centre: tuple[float, float, float]
+    half_size: tuple[float, float, float]
+
+
+def read_mjcf(module: str) -> str:
+    """The MJCF text that stands beside a robot's module."""
+    package, _, name = module.rpartition(".")
+    return (importlib.resources.files(package) / f"{name}.xml").read_text(encoding="utf-8")
+
+
+def scene_mjcf(robot: Robot, obstacles: tuple[Box, ...] = ()) -> str:
+    """The robot's MJCF with the obstacles added to its world."""
+    root = ET.fromstring(robot.mjcf)
+    world = root.find("worldbody")
+    if world is None:
+        raise ValueError(f"the MJCF of robot {robot.name!r} has no <worldbody>")
+    for box in obstacles:
+        attributes = {"name": box.name, "type": "box", "pos": _numbers(box.centre), "size": _numbers(box.half_size)}
+        ET.SubElement(world, "geom", attributes)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return " ".join(repr(float(value)) for value in values)
