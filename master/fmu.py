@@ -34,13 +34,27 @@ _ACCESS: dict[str, tuple[str, str, Any]] = {
 }
 
 
+def read_description(path: Path) -> Any:
+    """The model description of a co-simulation FMU of FMI 2.0, as fmpy gives it."""
+    try:
+        description = fmpy.read_model_description(str(path))
+    except FileNotFoundError as error:
+        raise SimloopError(f"there is no file {str(path)!r}") from error
+    # fmpy has no exception of its own for what a file can get wrong.
+    except Exception as error:
+        raise SimloopError(f"{str(path)!r} is not an FMU that can be read: {_one_line(error)}") from error
+    if description.fmiVersion != "2.0" or description.coSimulation is None:
+        raise SimloopError(f"{str(path)!r} is not a co-simulation unit of FMI 2.0")
+    return description
+
+
 class FmuComponent:
     """A co-simulation FMU of FMI 2.0."""
 
     def __init__(self, name: str, path: Path | str) -> None:
         self.name = name
         self.path = Path(path)
-        description = self._read_description()
+        description = read_description(self.path)
         self.can_rollback = bool(description.coSimulation.canGetAndSetFMUstate)
         self.variables = {
             v.name: Variable(v.name, v.causality, v.type, v.unit, v.valueReference)
@@ -55,18 +69,6 @@ class FmuComponent:
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
             raise
-
-    def _read_description(self) -> Any:
-        try:
-            description = fmpy.read_model_description(str(self.path))
-        except FileNotFoundError as error:
-            raise SimloopError(f"there is no file {str(self.path)!r}") from error
-        # fmpy has no exception of its own for what a file can get wrong.
-        except Exception as error:
-            raise SimloopError(f"{str(self.path)!r} is not an FMU that can be read: {_one_line(error)}") from error
-        if description.fmiVersion != "2.0" or description.coSimulation is None:
-            raise SimloopError(f"{str(self.path)!r} is not a co-simulation unit of FMI 2.0")
-        return description
 
     def _instantiate(self, description: Any) -> None:
         self._callbacks = fmi2CallbackFunctions()

@@ -16,6 +16,8 @@ from simloop.models.arm import Arm, Tools, Vector
 # The lag of the robot behind its command is smoothed over this time, s: long against one step's measurement noise,
 # short against a contact.
 LAG_TIME = 0.005
+# A direction in which the tools move less than this part of the easiest one is one they cannot move in.
+RANK_TOLERANCE = 1e-9
 
 
 def braking_speed(distance: float, acceleration: float, h: float) -> float:
@@ -136,7 +138,10 @@ class OnlinePlanner:
         (S1, 4.2)."""
         J = self._tools.jacobian()
         MinvJt = np.linalg.solve(self._arm.inertia(), J.T)
-        change: Vector = MinvJt @ (np.linalg.pinv(J @ MinvJt, hermitian=True) @ dp)
+        mobility, axes = np.linalg.eigh(J @ MinvJt)
+        free = mobility > RANK_TOLERANCE * mobility[-1]
+        axes = axes[:, free]
+        change: Vector = MinvJt @ (axes @ ((axes.T @ dp) / mobility[free]))
         return change
 
 

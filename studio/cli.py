@@ -1,2 +1,175 @@
+"""The command `simloop`. Heavy imports wait until a command needs them: --help must answer at once."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from simloop.master import TimedWrite
+    from simloop.master.component import Value
+    from simloop.studio.runner import Finished, Progress, Request
+
+BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="simloop")
 def main() -> None:
-    pass
+    """Co-simulation on FMI for robot arms: the controller is a simulation, rolled back every step."""
+
+
+@main.command("list")
+def list_command() -> None:
+    """List the scenarios and the robots."""
+    from simloop.models import robots
+    from simloop.studio import scenarios
+
+    width = max(len(name) for name in scenarios.names())
+    click.echo("Scenarios (simloop run NAME):")
+    for name in scenarios.names():
+        click.echo(f"  {name:<{width}}  {scenarios.load(name).title}")
+    click.echo("Robots (simloop build --robot NAME):")
+    for name in robots.names():
+        click.echo(f"  {name}")
+
+
+@main.command("run")
+@click.argument("scenario")
+@click.option("--step", default="1/200", show_default=True, help="Macro step in s, such as 1/2000 or 0.005.")
+@click.option("--duration", help="Length of the run in s; the scenario's own unless given.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the measurement noise.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter, such as plant.mass_error=0.1.")
+@click.option("--at", "writes", multiple=True, metavar="TIME:NAME=VALUE", help="Set a free input at a time, such as 1.5:plant.f_ext=20.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; runs/SCENARIO unless given.")
+@click.option("--csv", is_flag=True, help="Also write signals.csv.")
+def run_command(
+    scenario: str,
+    step: str,
+    duration: str | None,
+    seed: int,
+    settings: tuple[str, ...],
+    writes: tuple[str, ...],
+    out: Path | None,
+    csv: bool,
+) -> None:
+    """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html."""
+    with _clear_errors():
+        from simloop.studio import scenarios
+        from simloop.studio.runner import Request, run_to_folder
+
+        request = Request(
+            scenarios.load(scenario),
+            step=step,
+            duration=duration,
+            seed=seed,
+            settings=dict(map(_setting, settings)),
+            writes=tuple(map(_timed_write, writes)),
+        )
+        folder = out or Path("runs") / scenario
+        command = shlex.join(["simloop", *sys.argv[1:]])
+        with _progress_bar(scenario) as progress:
+            finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress)
+        _tell(request, finished, folder)
+    if finished.status != "complete":
+        sys.exit(FAILED if finished.error else INTERRUPTED)
+
+
+@main.command("build")
+@click.option("--robot", default="sphere", show_default=True, help="Whose units to build.")
+@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("units"), show_default=True)
+def build_command(robot: str, out: Path) -> None:
+    """Write every unit of a robot as an .fmu file."""
+    with _clear_errors():
+        from simloop.fmus.export import build_all
+        from simloop.master import NameNotFoundError
+        from simloop.models import robots
+
+        if robot not in robots.names():
+            raise NameNotFoundError("robot", robot, robots.names())
+        for path in build_all(robots.load(robot), out).values():
+            click.echo(str(path))
+
+
+@main.command("info")
+@click.argument("unit", type=click.Path(path_type=Path))
+def info_command(unit: Path) -> None:
+    """Show what a unit (an .fmu file) offers: its ports, units and abilities."""
+    with _clear_errors():
+        from simloop.master.describe import describe_unit
+
+        click.echo(describe_unit(unit))
+
+
+@contextmanager
+def _clear_errors() -> Iterator[None]:
+    """Bad input is one sentence on the terminal and exit code 2."""
+    from simloop.master import SimloopError
+
+    try:
+        yield
+    except (SimloopError, OSError) as error:
+        click.echo(f"simloop: {error}", err=True)
+        sys.exit(BAD_INPUT)
+
+
+def _setting(text: str) -> tuple[str, Value]:
+    from simloop.master import SimloopError
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip() or not value.strip():
+        raise SimloopError(f"--set {text!r} is not NAME=VALUE, such as plant.mass_error=0.1")
+    return name.strip(), value.strip()
+
+
+def _timed_write(text: str) -> TimedWrite:
+    from simloop.master import SimloopError, TimedWrite
+
+    time, colon, setting = text.partition(":")
+    if not colon:
+        raise SimloopError(f"--at {text!r} is not TIME:NAME=VALUE, such as 1.5:plant.f_ext=20")
+    name, value = _setting(setting)
+    return TimedWrite(_moment(time), name, value)
+
+
+def _moment(text: str) -> Fraction:
+    from simloop.master.run import exact_seconds
+
+    return exact_seconds("time of --at", text)
+
+
+@contextmanager
+def _progress_bar(label: str) -> Iterator[Progress]:
+    """A bar on a terminal, nothing in a pipe."""
+    if not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _tell(request: Request, finished: Finished, folder: Path) -> None:
+    from simloop.studio.report import expectation, format_number
+
+    click.echo(f"{request.scenario.name}: {finished.status}, {len(finished.outcome.result) - 1} steps of {request.h} s")
+    for figure in finished.figures.values():
+        mark = {True: "ok  ", False: "FAIL", None: "    "}[figure.ok]
+        unit = "" if figure.unit == "1" else figure.unit
+        line = f"  {mark} {figure.label}: {format_number(figure.value)} {unit}".rstrip()
+        click.echo(f"{line}   expected {expectation(figure)}" if figure.ok is not None else line)
+    if finished.error is not None:
+        click.echo(f"simloop: {finished.error}", err=True)
+    click.echo(f"report: {folder / 'report.html'}")

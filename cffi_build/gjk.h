@@ -1,0 +1,129 @@
+/* Signed distance between two posed convex bodies: GJK apart, EPA overlapping.
+ *
+ * A body is the convex hull of its vertices (its core), swept by a sphere:
+ * a sphere is one vertex and a radius, a capsule two vertices and a radius.
+ * Points, segments and polygons are legal; duplicate and interior vertices
+ * cost time only. Lengths are in the caller's unit, metres elsewhere here.
+ *
+ * Order of calls: gjk_body_init once a body, then any number of queries.
+ * Nothing is allocated and nothing is global: queries may run in parallel as
+ * long as no two share a workspace or a result.
+ *
+ * Signs, in every case:
+ *     point_b - point_a = distance * normal
+ * normal is a unit vector, from a towards b while the bodies are apart.
+ * distance < 0 is the penetration depth: moving b by -distance * normal is a
+ * shortest translation that leaves the bodies touching.
+ *
+ * Certificate. For any unit n the least n.(y - x), x in a and y in b, bounds
+ * the signed distance from below. From above it is bounded by the norm of a
+ * point of the Minkowski difference b - a or, overlapping, by minus the
+ * distance from the origin to a closed surface inside b - a that winds round
+ * the origin. GJK_OK means that the two bounds meet within
+ *     GJK_GAP * extent + GJK_ROUNDING * coordinates
+ * where extent bounds the Minkowski difference of the cores and coordinates
+ * the sum of the magnitudes that were subtracted to form it. */
+#ifndef GJK_H
+#define GJK_H
+
+#include <stdint.h>
+
+#define GJK_GAP 1e-12
+#define GJK_ROUNDING 1e-14
+/* Larger coordinates would overflow a squared cross product. */
+#define GJK_MAX_COORDINATE 1e60
+/* Largest entry of R^T R - I that still counts as a rotation. */
+#define GJK_ROTATION_TOLERANCE 1e-6
+#define GJK_MAX_ITERATIONS 512
+#define GJK_MAX_POINTS 1024
+#define GJK_MAX_FACES 2048
+
+typedef enum gjk_status {
+    GJK_OK = 0,
+    GJK_NOT_CONVERGED, /* lower <= signed distance <= upper still holds */
+    GJK_BAD_COUNT,     /* no vertices */
+    GJK_BAD_VERTEX,    /* not finite, or beyond GJK_MAX_COORDINATE */
+    GJK_BAD_RADIUS,    /* not finite, negative, or beyond GJK_MAX_COORDINATE */
+    GJK_BAD_POSE       /* not finite, beyond the range, or not a rotation */
+} gjk_status;
+
+/* Written by gjk_body_init, read only after. The vertices stay the caller's
+ * and must outlive the body. */
+typedef struct gjk_body {
+    const double *vertices; /* count rows of x, y, z in the body's frame */
+    int32_t count;
+    double radius;
+    double centre[3]; /* middle of the bounding box */
+    double bound;     /* largest distance of a vertex from centre */
+    double reach;     /* largest distance of a vertex from the frame's origin */
+} gjk_body;
+
+/* x_world = rotation x_body + translation, rotation row by row. */
+typedef struct gjk_pose {
+    double rotation[9];
+    double translation[3];
+} gjk_pose;
+
+/* Witness points lie on the swept surfaces, in the world frame. They come from
+ * the core points sum_k barycentric[k] * vertex[index[k]], k < count <= 4, by
+ * a step of the radius along normal. Entries from count on are zero. */
+typedef struct gjk_result {
+    double distance;
+    double lower, upper; /* certified bracket of the signed distance */
+    double point_a[3], point_b[3];
+    double normal[3];
+    double barycentric[4];
+    int32_t index_a[4], index_b[4];
+    int32_t count;
+    int32_t iterations; /* support evaluations */
+} gjk_result;
+
+typedef struct gjk_point {
+    double x[3]; /* vertex of b minus vertex of a */
+    int32_t index_a, index_b;
+} gjk_point;
+
+typedef struct gjk_face {
+    double normal[3]; /* outward; zero if the triangle has no area */
+    double offset;    /* of the plane along normal */
+    double distance;  /* of the triangle from the origin */
+    double aside;     /* of the triangle's nearest point from the normal, or rounding */
+    double area;      /* twice the triangle's */
+    int32_t vertex[3]; /* counter-clockwise seen from outside */
+    int32_t across[3]; /* face across the edge vertex[i], vertex[i + 1] */
+    int32_t alive;
+    int32_t visible; /* number of the expansion that last saw the face */
+} gjk_face;
+
+typedef struct gjk_edge {
+    int32_t from, to;
+    int32_t outer; /* face that stays */
+} gjk_edge;
+
+/* Scratch of EPA, some 256 kB; contents mean nothing between calls. */
+typedef struct gjk_workspace {
+    gjk_point points[GJK_MAX_POINTS];
+    gjk_face faces[GJK_MAX_FACES];
+    gjk_edge horizon[GJK_MAX_FACES];
+    int32_t fan[GJK_MAX_POINTS];
+    int32_t stack[GJK_MAX_FACES];
+    int32_t spare[GJK_MAX_FACES];
+} gjk_workspace;
+
+/* Checks and measures a body. GJK_OK, GJK_BAD_COUNT, GJK_BAD_VERTEX or
+ * GJK_BAD_RADIUS. */
+gjk_status gjk_body_init(gjk_body *body, const double *vertices, int32_t count, double radius);
+
+/* Signed distance of the swept bodies. GJK_OK fills result. GJK_NOT_CONVERGED
+ * fills lower, upper and iterations, and distance with a NaN. GJK_BAD_POSE
+ * leaves result alone. */
+gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b,
+                        const gjk_pose *pose_b, gjk_workspace *work, gjk_result *result);
+
+/* Sets *answer to 1 if the swept bodies overlap or touch within the
+ * certificate's tolerance, else 0; stops at the first proof of either.
+ * GJK_OK, GJK_NOT_CONVERGED (*answer = -1) or GJK_BAD_POSE. */
+gjk_status gjk_intersects(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b,
+                          const gjk_pose *pose_b, int32_t *answer);
+
+#endif

@@ -1,0 +1,206 @@
+"""Signed distance between convex bodies: the Python face of `cffi_build/gjk.h`.
+
+A body is the hull of its vertices swept by a sphere. A pose is a pair (rotation, translation),
+x_world = rotation @ x_body + translation; None is the identity. In every answer
+`point_b - point_a == distance * normal`, with the normal from a to b while the bodies are apart;
+a negative distance is the penetration depth.
+"""
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from simloop.models._gjk import ffi, lib
+
+Array: TypeAlias = npt.NDArray[np.float64]
+Pose: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
+
+_new_scratch = ffi.new_allocator(should_clear_after_alloc=False)
+
+_FAULTS = {
+    lib.GJK_BAD_COUNT: "a body needs at least one vertex",
+    lib.GJK_BAD_VERTEX: "vertices must be finite and within 1e60",
+    lib.GJK_BAD_RADIUS: "radius must be finite, within 1e60 and not negative",
+    lib.GJK_BAD_POSE: "a pose must be finite, its rotation orthonormal and right-handed",
+}
+
+
+class ConvergenceError(ArithmeticError):
+    """No certified answer; the signed distance lies between `lower` and `upper` (m)."""
+
+    def __init__(self, lower: float, upper: float, iterations: int) -> None:
+        super().__init__(
+            f"signed distance only known to lie in [{lower:.17g}, {upper:.17g}] "
+            f"after {iterations} iterations"
+        )
+        self.lower = lower
+        self.upper = upper
+        self.iterations = iterations
+
+
+class Hull:
+    """Convex hull of `vertices` (n, 3), n >= 1, swept by a sphere of `radius`."""
+
+    def __init__(self, vertices: npt.ArrayLike, radius: float = 0.0) -> None:
+        self.vertices: Array = np.array(vertices, dtype=np.float64, order="C")
+        if self.vertices.ndim != 2 or self.vertices.shape[1] != 3:
+            raise ValueError(f"vertices must have shape (n, 3), got {self.vertices.shape}")
+        self.vertices.flags.writeable = False
+        self.radius = float(radius)
+        self._body = ffi.new("gjk_body *")
+        self._pinned = ffi.from_buffer("double[]", self.vertices)
+        _check(lib.gjk_body_init(self._body, self._pinned, len(self.vertices), self.radius))
+
+
+@dataclass(frozen=True, eq=False)
+class Proximity:
+    """Where two bodies are nearest, or how deep they overlap; metres, world frame.
+
+    `indices` (k, 2) are the vertices of a and of b, `barycentric` (k,) their weights, k <= 4:
+    together the points of the cores, before the radius.
+    """
+
+    distance: float
+    point_a: Array
+    point_b: Array
+    normal: Array
+    indices: npt.NDArray[np.int32]
+    barycentric: Array
+    iterations: int
+
+
+class PairQuery:
+    """Repeated query of one pair, with no allocation: write the poses, `update()`, read.
+
+    Write into `rotation_a`, `translation_a`, `rotation_b`, `translation_b`; they start at the
+    identity. `point_a`, `point_b` and `normal` are read-only views that the next update
+    overwrites. If `update()` raises, `distance` is NaN.
+    """
+
+    def __init__(self, a: Hull | npt.ArrayLike, b: Hull | npt.ArrayLike) -> None:
+        self.a = _hull(a)
+        self.b = _hull(b)
+        self._pose_a = ffi.new("gjk_pose *")
+        self._pose_b = ffi.new("gjk_pose *")
+        self._work = _new_scratch("gjk_workspace *")
+        self._result = ffi.new("gjk_result *", {"distance": float("nan")})
+        self._answer = ffi.new("int32_t *")
+        self._arguments = (self.a._body, self._pose_a, self.b._body, self._pose_b)
+        self.rotation_a = _view(self._pose_a.rotation).reshape(3, 3)
+        self.rotation_b = _view(self._pose_b.rotation).reshape(3, 3)
+        self.translation_a = _view(self._pose_a.translation)
+        self.translation_b = _view(self._pose_b.translation)
+        self.rotation_a[:] = self.rotation_b[:] = np.eye(3)
+        self.point_a = _view(self._result.point_a, writeable=False)
+        self.point_b = _view(self._result.point_b, writeable=False)
+        self.normal = _view(self._result.normal, writeable=False)
+
+    def update(self) -> float:
+        """Answers for the poses as written; returns the signed distance."""
+        status = lib.gjk_distance(*self._arguments, self._work, self._result)
+        if status:
+            self._fail(status)
+        return float(self._result.distance)
+
+    def intersects(self) -> bool:
+        """Whether the bodies, as posed, overlap or touch; `distance` and the rest stay as they are."""
+        status = lib.gjk_intersects(*self._arguments, self._answer)
+        if status == lib.GJK_NOT_CONVERGED:
+            raise ConvergenceError(-math.inf, math.inf, 0)
+        _check(status)
+        return bool(self._answer[0])
+
+    @property
+    def distance(self) -> float:
+        return float(self._result.distance)
+
+    @property
+    def iterations(self) -> int:
+        return int(self._result.iterations)
+
+    @property
+    def bracket(self) -> tuple[float, float]:
+        """Certified lower and upper bound of the signed distance."""
+        return float(self._result.lower), float(self._result.upper)
+
+    def proximity(self) -> Proximity:
+        """Copy of the last answer."""
+        result = self._result
+        k = result.count
+        pairs = list(zip(result.index_a[0:k], result.index_b[0:k], strict=True))
+        return Proximity(
+            distance=self.distance,
+            point_a=self.point_a.copy(),
+            point_b=self.point_b.copy(),
+            normal=self.normal.copy(),
+            indices=np.array(pairs, dtype=np.int32).reshape(k, 2),
+            barycentric=np.array(list(result.barycentric[0:k])),
+            iterations=self.iterations,
+        )
+
+    def _fail(self, status: int) -> None:
+        result = self._result
+        if status == lib.GJK_NOT_CONVERGED:
+            raise ConvergenceError(result.lower, result.upper, result.iterations)
+        result.distance = float("nan")
+        _check(status)
+
+
+def distance(
+    a: Hull | npt.ArrayLike,
+    b: Hull | npt.ArrayLike,
+    pose_a: Pose | None = None,
+    pose_b: Pose | None = None,
+) -> Proximity:
+    """Signed distance with its witness points; `PairQuery` is the faster way to ask again."""
+    query = _posed(a, b, pose_a, pose_b)
+    query.update()
+    return query.proximity()
+
+
+def intersects(
+    a: Hull | npt.ArrayLike,
+    b: Hull | npt.ArrayLike,
+    pose_a: Pose | None = None,
+    pose_b: Pose | None = None,
+) -> bool:
+    """Whether two bodies overlap or touch; cheaper than the distance."""
+    return _posed(a, b, pose_a, pose_b).intersects()
+
+
+def _posed(
+    a: Hull | npt.ArrayLike, b: Hull | npt.ArrayLike, pose_a: Pose | None, pose_b: Pose | None
+) -> PairQuery:
+    query = PairQuery(a, b)
+    if pose_a is not None:
+        query.rotation_a[:], query.translation_a[:] = _pose(pose_a)
+    if pose_b is not None:
+        query.rotation_b[:], query.translation_b[:] = _pose(pose_b)
+    return query
+
+
+def _pose(pose: Pose) -> tuple[Array, Array]:
+    rotation, translation = (np.asarray(part, dtype=np.float64) for part in pose)
+    if rotation.shape != (3, 3) or translation.shape != (3,):
+        raise ValueError(
+            "a pose is a rotation (3, 3) and a translation (3,), "
+            f"got {rotation.shape} and {translation.shape}"
+        )
+    return rotation, translation
+
+
+def _hull(body: Hull | npt.ArrayLike) -> Hull:
+    return body if isinstance(body, Hull) else Hull(body)
+
+
+def _view(field: Any, writeable: bool = True) -> Array:
+    array = np.frombuffer(ffi.buffer(field), dtype=np.float64)
+    array.flags.writeable = writeable
+    return array
+
+
+def _check(status: int) -> None:
+    if status != lib.GJK_OK:
+        raise ValueError(_FAULTS[status])
