@@ -19,7 +19,8 @@
  * the signed distance from below. From above it is bounded by the norm of a
  * point of the Minkowski difference b - a or, overlapping, by minus the
  * distance from the origin to a closed surface inside b - a that winds round
- * the origin. GJK_OK means that the two bounds meet within
+ * the origin. GJK_OK means that the two bounds meet, and that the equation
+ * above holds, within
  *     GJK_GAP * extent + GJK_ROUNDING * coordinates
  * where extent bounds the Minkowski difference of the cores and coordinates
  * the sum of the magnitudes that were subtracted to form it. */

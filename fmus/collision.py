@@ -18,17 +18,27 @@ class Collision(Slave):
         arm = Arm(read_model(resources))
         self._clearance = Clearance(arm)
         first = ("q",)
-        outputs = {"role": Role.OUTPUT, "starts_from": first}
         ports = [
             Port("q", Role.INPUT, "Joint position", arm.n, unit=arm.units, start=read_home(resources)),
-            Port("distance", description="Signed distance of the nearest pair, negative inside", unit="m", **outputs),
-            Port("contact", description="The nearest pair touches or overlaps", kind=Kind.BOOLEAN, start=False, **outputs),
-            Port("point_a", description="Nearest point on the first body, world frame", size=3, unit="m", **outputs),
-            Port("point_b", description="Nearest point on the second body, world frame", size=3, unit="m", **outputs),
-            Port("normal", description="Unit vector from the first body to the second", size=3, **outputs),
-            Port("pair", description="Number of the nearest pair; 0 is none", kind=Kind.INTEGER, start=0, **outputs),
-            Port("body_a", description="Name of the first body", kind=Kind.STRING, start="", **outputs),
-            Port("body_b", description="Name of the second body", kind=Kind.STRING, start="", **outputs),
+            Port("distance", Role.OUTPUT, "Distance of the nearest pair, negative inside", unit="m", starts_from=first),
+            Port(
+                "contact",
+                Role.OUTPUT,
+                "The pair touches or overlaps",
+                kind=Kind.BOOLEAN,
+                start=False,
+                starts_from=first,
+            ),
+            Port(
+                "point_a", Role.OUTPUT, "Nearest point on the first body, world frame", 3, unit="m", starts_from=first
+            ),
+            Port(
+                "point_b", Role.OUTPUT, "Nearest point on the second body, world frame", 3, unit="m", starts_from=first
+            ),
+            Port("normal", Role.OUTPUT, "Unit vector from the first body to the second", 3, starts_from=first),
+            Port("pair", Role.OUTPUT, "Number of the pair; 0 is none", kind=Kind.INTEGER, start=0, starts_from=first),
+            Port("body_a", Role.OUTPUT, "Name of the first body", kind=Kind.STRING, start="", starts_from=first),
+            Port("body_b", Role.OUTPUT, "Name of the second body", kind=Kind.STRING, start="", starts_from=first),
         ]
         super().__init__(instance_name, resources, ports, UnitState)
         self.q, self.distance, self.contact, self.pair = map(self.view, ("q", "distance", "contact", "pair"))

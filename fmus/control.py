@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from simloop.fmus.resources import read_home, read_model
 from simloop.fmus.slave import FORCE, SIGMA, VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
@@ -37,16 +36,35 @@ class Control(Slave):
         threshold = "a contact is reported when any joint differs by more in a replay; 0 is off"
         ports = [
             Port("q_d", Role.INPUT, "Joint position wanted at the end of the step", n, unit=units, start=home),
-            Port("q_measured", Role.INPUT, "Joint position measured at the end of the step", n, unit=units, start=home),
+            Port(
+                "q_measured",
+                Role.INPUT,
+                "Joint position measured at the end of the step",
+                n,
+                unit=units,
+                start=home,
+            ),
             Port("replay", Role.INPUT, "Step to q_measured instead of q_d", kind=Kind.BOOLEAN, start=False),
             Port("tau", Role.OUTPUT, "Joint force needed to reach q_d", n, unit=force),
             Port("tau_replay", Role.OUTPUT, "Joint force needed to reach q_measured", n, unit=force),
             Port("v_d", Role.OUTPUT, "Joint velocity needed to reach q_d", n, unit=velocity),
             Port("q", Role.OUTPUT, "Joint position of the control simulation", n, unit=units),
             Port("v", Role.OUTPUT, "Joint velocity of the control simulation", n, unit=velocity),
-            Port("contact_by_position", Role.OUTPUT, "Contact by position difference", kind=Kind.BOOLEAN, start=False),
+            Port(
+                "contact_by_position",
+                Role.OUTPUT,
+                "Contact by position difference",
+                kind=Kind.BOOLEAN,
+                start=False,
+            ),
             Port("contact_by_force", Role.OUTPUT, "Contact by force difference", kind=Kind.BOOLEAN, start=False),
-            Port("sigma", Role.PARAMETER, "Regularisation of the motor constraints", n, unit=[SIGMA[u] for u in units]),
+            Port(
+                "sigma",
+                Role.PARAMETER,
+                "Regularisation of the motor constraints",
+                n,
+                unit=[SIGMA[u] for u in units],
+            ),
             Port("position_threshold", Role.PARAMETER, f"Position (m or rad): {threshold}"),
             Port("force_threshold", Role.PARAMETER, f"Force (N or N.m): {threshold}"),
         ]

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import uuid
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree.ElementTree import Element, indent, tostring
 
@@ -23,7 +24,7 @@ from simloop.fmus.resources import MODEL, UNIT
 from simloop.fmus.slave import Slave
 from simloop.models.robot import Box, Robot, scene_mjcf
 
-UNITS: dict[str, type[Slave]] = {
+UNITS: dict[str, Callable[..., Slave]] = {
     "planner": Planner,
     "playback": Playback,
     "control": Control,
@@ -76,7 +77,13 @@ def shell_library() -> Path:
 
 def _write_resources(folder: Path, kind: str, robot: Robot, obstacles: tuple[Box, ...], guid: str) -> None:
     cls = UNITS[kind]
-    unit = {"module": cls.__module__, "class": cls.__name__, "guid": guid, "home": robot.home, "tools": robot.tools}
+    unit = {
+        "module": cls.__module__,
+        "class": cls.__name__,
+        "guid": guid,
+        "home": robot.home,
+        "tools": robot.tools,
+    }
     (folder / UNIT).write_text(json.dumps(unit, indent=1, sort_keys=True), encoding="utf-8")
     (folder / MODEL).write_text(scene_mjcf(robot, obstacles), encoding="utf-8")
 
@@ -107,7 +114,7 @@ def _library_suffix() -> str:
 
 def _xml_bytes(root: Element) -> bytes:
     indent(root)
-    return tostring(root, encoding="UTF-8", xml_declaration=True)
+    return bytes(tostring(root, encoding="UTF-8", xml_declaration=True))
 
 
 def _archive(entries: dict[str, bytes]) -> bytes:

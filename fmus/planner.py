@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from simloop.fmus.resources import read_home, read_model, read_tools
 from simloop.fmus.slave import VELOCITY, Port, Role, Slave
 from simloop.fmus.state import UnitState
@@ -33,8 +32,21 @@ class Planner(Slave):
             Port("q", Role.INPUT, "Joint position to plan from", n, unit=units, start=home),
             Port("v", Role.INPUT, "Joint velocity to plan from", n, unit=[VELOCITY[u] for u in units]),
             Port("q_d", Role.OUTPUT, "Joint position wanted at the end of the step", n, unit=units),
-            Port("goal", Role.PARAMETER, "Goal of each tool in the world", self.tools.size, unit="m", start=here),
-            Port("acceleration", Role.PARAMETER, "Acceleration and deceleration of a tool", unit="m/s2", start=0.1),
+            Port(
+                "goal",
+                Role.PARAMETER,
+                "Goal of each tool in the world",
+                self.tools.size,
+                unit="m",
+                start=here,
+            ),
+            Port(
+                "acceleration",
+                Role.PARAMETER,
+                "Acceleration and deceleration of a tool",
+                unit="m/s2",
+                start=0.1,
+            ),
             Port("max_speed", Role.PARAMETER, "Speed cap of a tool; 0 is hand guiding", unit="m/s", start=1.0),
             Port("band", Role.PARAMETER, "Re-seed only when a tool is farther off; 0 is every step", unit="m"),
             Port("trim", Role.PARAMETER, "Largest lag made up for, as an acceleration", unit="m/s2", start=9.82),

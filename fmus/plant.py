@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from simloop.fmus.resources import read_home, read_model
 from simloop.fmus.slave import FORCE, VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
@@ -39,7 +38,13 @@ class Plant(Slave):
             Port("mass_error", Role.PARAMETER, "Every mass and inertia is 1 + mass_error times the model's"),
             Port("noise", Role.PARAMETER, "Standard deviation of the measured position, m or rad"),
             Port("seed", Role.PARAMETER, "Seed of the measurement noise", kind=Kind.INTEGER, start=0),
-            Port("contact", Role.PARAMETER, f"Contact: {' or '.join(CONTACT_MODES)}", kind=Kind.STRING, start="none"),
+            Port(
+                "contact",
+                Role.PARAMETER,
+                f"Contact: {' or '.join(CONTACT_MODES)}",
+                kind=Kind.STRING,
+                start="none",
+            ),
         ]
         parts = {"physics": arm.initial_state(self._home), "noise": np.random.Generator(np.random.PCG64(0))}
         super().__init__(instance_name, resources, ports, State, **parts)

@@ -6,7 +6,6 @@ import csv
 from typing import Any
 
 import numpy as np
-
 from simloop.fmus.resources import read_home, read_model
 from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
@@ -26,7 +25,13 @@ class Playback(Slave):
             Port("q", Role.INPUT, "Joint position, not listened to", self._n, unit=units, start=home),
             Port("v", Role.INPUT, "Joint velocity, not listened to", self._n, unit=[VELOCITY[u] for u in units]),
             Port("q_d", Role.OUTPUT, "Joint position wanted at the end of the step", self._n, unit=units),
-            Port("table", Role.PARAMETER, "CSV file: time,q[1],…; empty holds the start", kind=Kind.STRING, start=""),
+            Port(
+                "table",
+                Role.PARAMETER,
+                "CSV file: time,q[1],…; empty holds the start",
+                kind=Kind.STRING,
+                start="",
+            ),
         ]
         super().__init__(instance_name, resources, ports, UnitState)
         self._home = np.array(home)
@@ -34,7 +39,8 @@ class Playback(Slave):
 
     def prepare(self) -> None:
         path = self.text("table")
-        self._times, self._rows = (np.zeros(1), self._home[None]) if path == "" else read_table(path, self._n)
+        still = np.zeros(1), self._home[None]
+        self._times, self._rows = read_table(path, self._n) if path else still
 
     def start(self) -> None:
         self._look_up(0.0)

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from pythonfmu import Boolean, Fmi2Causality, Fmi2Slave, Integer, Real, String
 from pythonfmu.default_experiment import DefaultExperiment
 from pythonfmu.enums import Fmi2Variability
-
 from simloop.fmus.state import UnitState, copy_into, duplicate, from_bytes, to_bytes
 
 Vector = NDArray[np.float64]
@@ -134,8 +133,8 @@ class Slave(Fmi2Slave):
             self._slices[port.name] = slice(first, len(self._variables))
         count = sum(len(port.elements()) for port in numbers)
         starts = [start for _, _, _, start in self._variables]
-        self.state = state(ports=np.array(starts[:count], dtype=float), texts=list(starts[count:]), **parts)
-        self.ports = self.state.ports
+        self.state: Any = state(ports=np.array(starts[:count], dtype=float), texts=list(starts[count:]), **parts)
+        self.ports: Vector = self.state.ports
         self.access = bytes(port.kind.value | port.role.value for _, port, _, _ in self._variables[:count])
         signals = sum(port.role is not Role.PARAMETER for _, port, _, _ in self._variables[:count])
         self._parameters = self.ports[signals:]
@@ -160,7 +159,7 @@ class Slave(Fmi2Slave):
         return self.ports[self._slices[name]]
 
     def text(self, name: str) -> str:
-        return self.state.texts[self._slices[name].start - len(self.ports)]
+        return str(self.state.texts[self._slices[name].start - len(self.ports)])
 
     def set_text(self, name: str, value: str) -> None:
         self.state.texts[self._slices[name].start - len(self.ports)] = value
@@ -272,7 +271,11 @@ class Slave(Fmi2Slave):
         self.vars.clear()
         for name, port, _, start in self._variables:
             self.register_variable(_scalar(name, port, start))
-        options = {"canGetAndSetFMUstate": "true", "canSerializeFMUstate": "true", "needsExecutionTool": "true"}
+        options = {
+            "canGetAndSetFMUstate": "true",
+            "canSerializeFMUstate": "true",
+            "needsExecutionTool": "true",
+        }
         root: Element = super().to_xml({**options, **(model_options or {})})
         root.attrib.pop("generationDateAndTime", None)
         root.attrib.pop("guid", None)

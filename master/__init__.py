@@ -3,10 +3,10 @@
 from simloop.master.component import Component, ObjectComponent, Variable
 from simloop.master.errors import (
     CannotRollBackError,
-    WiringError,
     NameNotFoundError,
     SimloopError,
     UnitError,
+    WiringError,
 )
 from simloop.master.fmu import FmuComponent
 from simloop.master.result import Result
@@ -18,7 +18,6 @@ from simloop.master.system import System
 __all__ = [
     "CannotRollBackError",
     "Component",
-    "WiringError",
     "FmuComponent",
     "NameNotFoundError",
     "ObjectComponent",
@@ -34,6 +33,7 @@ __all__ = [
     "Transfer",
     "UnitError",
     "Variable",
+    "WiringError",
     "run",
     "simulation_in_the_loop",
 ]

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
 from simloop.master.errors import NameNotFoundError, SimloopError, UnitError
 
 Vector = NDArray[np.float64]
@@ -61,7 +60,9 @@ class Component(Protocol):
 def find_variable(component: Component, name: str) -> Variable:
     variable = component.variables.get(name)
     if variable is None:
-        raise NameNotFoundError("variable", f"{component.name}.{name}", [f"{component.name}.{n}" for n in component.variables])
+        raise NameNotFoundError(
+            "variable", f"{component.name}.{name}", [f"{component.name}.{n}" for n in component.variables]
+        )
     return variable
 
 
@@ -97,7 +98,7 @@ class ObjectComponent:
         self.name = name
         self.can_rollback = can_rollback
         self._unit = unit
-        self.variables = {
+        self.variables: Mapping[str, Variable] = {
             v.name: Variable(v.name, v.causality, v.type, v.unit, v.reference) for v in unit.variables()
         }
 

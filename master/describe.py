@@ -14,7 +14,8 @@ def describe_unit(path: Path) -> str:
         f"{description.modelName}: {description.description or 'no description'}",
         f"FMI {description.fmiVersion} co-simulation, GUID {description.guid}",
         f"state can be saved and restored: {_yes(unit.canGetAndSetFMUstate)}, "
-        f"serialised: {_yes(unit.canSerializeFMUstate)}, variable step: {_yes(unit.canHandleVariableCommunicationStepSize)}",
+        f"serialised: {_yes(unit.canSerializeFMUstate)}, "
+        f"variable step: {_yes(unit.canHandleVariableCommunicationStepSize)}",
     ]
     width = max((len(v.name) for v in description.modelVariables), default=0)
     for causality in ("input", "output", "parameter"):

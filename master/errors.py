@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simloop.master.result import Result
 
 
 class SimloopError(Exception):
@@ -35,7 +39,12 @@ class CannotRollBackError(SimloopError):
 
 
 class UnitError(SimloopError):
-    """A unit that failed: which, when, in what call, and what it said."""
+    """A unit that failed: which, when, in what call, and what it said.
+
+    `result` is what was committed before, when a run had begun.
+    """
+
+    result: Result | None = None
 
     def __init__(self, component: str, call: str, message: str, time: float | None = None) -> None:
         when = "" if time is None else f" at {time:.9g} s"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from fmpy.fmi2 import (
     fmi2CallbackLoggerTYPE,
 )
 from fmpy.logging import addLoggerProxy
-
 from simloop.master.component import Action, Value, Variable, Vector, check_number, find_variable
 from simloop.master.errors import SimloopError, UnitError
 
@@ -56,9 +55,8 @@ class FmuComponent:
         self.path = Path(path)
         description = read_description(self.path)
         self.can_rollback = bool(description.coSimulation.canGetAndSetFMUstate)
-        self.variables = {
-            v.name: Variable(v.name, v.causality, v.type, v.unit, v.valueReference)
-            for v in description.modelVariables
+        self.variables: Mapping[str, Variable] = {
+            v.name: Variable(v.name, v.causality, v.type, v.unit, v.valueReference) for v in description.modelVariables
         }
         self._messages: list[str] = []
         self._slots: list[ctypes.c_void_p] = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-
 from simloop.master.component import Vector
 from simloop.master.result import Result
 from simloop.master.system import System

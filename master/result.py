@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-
 from simloop.master.errors import NameNotFoundError
 
 
 class Result:
     """Columns by name, all of one length: `time` in s, then `component.variable[i]`."""
 
-    def __init__(self, columns: Mapping[str, NDArray[np.generic]], *, complete: bool) -> None:
+    def __init__(self, columns: Mapping[str, NDArray[Any]], *, complete: bool) -> None:
         self.columns = dict(columns)
         self.complete = complete
 
-    def __getitem__(self, name: str) -> NDArray[np.generic]:
+    def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.columns:
             raise NameNotFoundError("column", name, self.columns)
         return self.columns[name]

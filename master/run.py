@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from simloop.master.component import Value
-from simloop.master.errors import WiringError, SimloopError
+from simloop.master.errors import SimloopError, UnitError, WiringError
 from simloop.master.recorder import Recorder
 from simloop.master.result import Result
 from simloop.master.schedule import Clock, Schedule, bind, bind_transfer, written_inputs
@@ -60,8 +60,8 @@ def run(
                 action()
             done += 1
             recorder.commit(done * h.numerator / h.denominator)
-    except SimloopError as error:
-        error.result = recorder.result(complete=False)  # type: ignore[attr-defined]
+    except UnitError as error:
+        error.result = recorder.result(complete=False)
         raise
     return recorder.result(complete=done == steps)
 

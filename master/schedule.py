@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-
 from simloop.master.component import Action, Value, find_variable
 from simloop.master.errors import CannotRollBackError
 from simloop.master.system import Connection, System

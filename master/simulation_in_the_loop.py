@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import networkx as nx
-
 from simloop.master.schedule import Operation, Restore, Save, Schedule, Set, Step, Transfer, check_schedule
 from simloop.master.system import System
 

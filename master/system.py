@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import networkx as nx
-
 from simloop.master.component import Component, Value, elements
-from simloop.master.errors import WiringError, NameNotFoundError
+from simloop.master.errors import NameNotFoundError, WiringError
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,8 @@ class System:
         source, target = one.variables[output], other.variables[taken]
         ends = f"{one.name}.{output} and {other.name}.{taken}"
         if source.causality != "output" or target.causality != "input":
-            raise WiringError(
-                f"{ends} cannot be joined: an output must drive an input, these are {source.causality} and {target.causality}"
-            )
+            kinds = f"{source.causality} and {target.causality}"
+            raise WiringError(f"{ends} cannot be joined: an output must drive an input, these are {kinds}")
         if source.type != target.type:
             raise WiringError(f"{ends} cannot be joined: their types are {source.type} and {target.type}")
         if source.unit != target.unit and source.unit is not None and target.unit is not None:

@@ -6,7 +6,6 @@ from itertools import combinations
 
 import mujoco
 import numpy as np
-
 from simloop.models.arm import Arm, Vector
 from simloop.models.gjk import Hull, PairQuery
 

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-
 from simloop.models._gjk import ffi, lib
 
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -32,8 +31,7 @@ class ConvergenceError(ArithmeticError):
 
     def __init__(self, lower: float, upper: float, iterations: int) -> None:
         super().__init__(
-            f"signed distance only known to lie in [{lower:.17g}, {upper:.17g}] "
-            f"after {iterations} iterations"
+            f"signed distance only known to lie in [{lower:.17g}, {upper:.17g}] after {iterations} iterations"
         )
         self.lower = lower
         self.upper = upper
@@ -105,10 +103,10 @@ class PairQuery:
         return float(self._result.distance)
 
     def intersects(self) -> bool:
-        """Whether the bodies, as posed, overlap or touch; `distance` and the rest stay as they are."""
+        """Whether the bodies, as posed, overlap or touch: cheaper than `update()`."""
         status = lib.gjk_intersects(*self._arguments, self._answer)
         if status == lib.GJK_NOT_CONVERGED:
-            raise ConvergenceError(-math.inf, math.inf, 0)
+            return self.update() <= 0.0
         _check(status)
         return bool(self._answer[0])
 
@@ -170,9 +168,7 @@ def intersects(
     return _posed(a, b, pose_a, pose_b).intersects()
 
 
-def _posed(
-    a: Hull | npt.ArrayLike, b: Hull | npt.ArrayLike, pose_a: Pose | None, pose_b: Pose | None
-) -> PairQuery:
+def _posed(a: Hull | npt.ArrayLike, b: Hull | npt.ArrayLike, pose_a: Pose | None, pose_b: Pose | None) -> PairQuery:
     query = PairQuery(a, b)
     if pose_a is not None:
         query.rotation_a[:], query.translation_a[:] = _pose(pose_a)
@@ -185,8 +181,7 @@ def _pose(pose: Pose) -> tuple[Array, Array]:
     rotation, translation = (np.asarray(part, dtype=np.float64) for part in pose)
     if rotation.shape != (3, 3) or translation.shape != (3,):
         raise ValueError(
-            "a pose is a rotation (3, 3) and a translation (3,), "
-            f"got {rotation.shape} and {translation.shape}"
+            f"a pose is a rotation (3, 3) and a translation (3,), got {rotation.shape} and {translation.shape}"
         )
     return rotation, translation
 

@@ -10,7 +10,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-
 from simloop.models.arm import Arm, Tools, Vector
 
 # The lag of the robot behind its command is smoothed over this time, s: long against one step's measurement noise,
@@ -110,9 +109,7 @@ class OnlinePlanner:
         plan.lag += (plan.command - self._tools.jacobian() @ v - plan.lag) * (h / (h + LAG_TIME))
         return True
 
-    def _advance_tool(
-        self, plan: Plan, i: int, tool: slice, p: Vector, target: Vector, h: float, seeded: bool
-    ) -> None:
+    def _advance_tool(self, plan: Plan, i: int, tool: slice, p: Vector, target: Vector, h: float, seeded: bool) -> None:
         way = self._goal[tool] - p
         distance = math.sqrt(float(way @ way))
         if distance == 0.0:

@@ -43,7 +43,12 @@ def scene_mjcf(robot: Robot, obstacles: tuple[Box, ...] = ()) -> str:
     if world is None:
         raise ValueError(f"the MJCF of robot {robot.name!r} has no <worldbody>")
     for box in obstacles:
-        attributes = {"name": box.name, "type": "box", "pos": _numbers(box.centre), "size": _numbers(box.half_size)}
+        attributes = {
+            "name": box.name,
+            "type": "box",
+            "pos": _numbers(box.centre),
+            "size": _numbers(box.half_size),
+        }
         ET.SubElement(world, "geom", attributes)
     return ET.tostring(root, encoding="unicode")
 

@@ -47,8 +47,20 @@ def list_command() -> None:
 @click.option("--step", default="1/200", show_default=True, help="Macro step in s, such as 1/2000 or 0.005.")
 @click.option("--duration", help="Length of the run in s; the scenario's own unless given.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the measurement noise.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter, such as plant.mass_error=0.1.")
-@click.option("--at", "writes", multiple=True, metavar="TIME:NAME=VALUE", help="Set a free input at a time, such as 1.5:plant.f_ext=20.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a parameter, such as plant.mass_error=0.1.",
+)
+@click.option(
+    "--at",
+    "writes",
+    multiple=True,
+    metavar="TIME:NAME=VALUE",
+    help="Set a free input at a time, such as 1.5:plant.f_ext=20.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; runs/SCENARIO unless given.")
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
 def run_command(
@@ -127,7 +139,19 @@ def _setting(text: str) -> tuple[str, Value]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value.strip():
         raise SimloopError(f"--set {text!r} is not NAME=VALUE, such as plant.mass_error=0.1")
-    return name.strip(), value.strip()
+    return name.strip(), _value(value.strip())
+
+
+def _value(text: str) -> Value:
+    """A number or truth value where it reads as one, else the text; the variable decides whether it takes it."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def _timed_write(text: str) -> TimedWrite:
@@ -155,7 +179,12 @@ def _progress_bar(label: str) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
 from simloop.master import Result
 from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Scenario
 
@@ -23,7 +22,10 @@ _CURVES: dict[Graph, tuple[str, str, tuple[tuple[str, str], tuple[str, str]]]] =
     Graph.FORCE_COMPARISON: (
         "Force comparison",
         "force / {force}",
-        (("control.tau[{i}]", "τ sent to the plant"), ("control.tau_replay[{i}]", "τ′ needed to go where it went")),
+        (
+            ("control.tau[{i}]", "τ sent to the plant"),
+            ("control.tau_replay[{i}]", "τ′ needed to go where it went"),
+        ),
     ),
     Graph.FORCE_DIFFERENCE: (
         "Force difference",
@@ -73,7 +75,14 @@ def write_report(
         plots="\n".join(f'<div class="plot" id="plot{i}"></div>' for i in range(len(plots))),
         data=",\n".join(plots).replace("</", "<\\/"),
         parameters=_table(sorted(record["parameters"].items())),
-        provenance=_table([("command", record["command"]), *record["versions"].items(), *record["units"].items()]),
+        provenance=_table(
+            [
+                ("command", record["command"]),
+                *record["versions"].items(),
+                *record["units"].items(),
+                *record["inputs"].items(),
+            ]
+        ),
     )
     path.write_text(page, encoding="utf-8")
 
@@ -112,7 +121,9 @@ def _figure_json(title: str, axis: str, curves: list[Any], markers: tuple[Marker
     figure = go.Figure()
     for x, y, name, colour, width in curves:
         line = {"color": colour, "width": width}
-        figure.add_trace(go.Scatter(x=x, y=y, name=name, line=line, showlegend=bool(name), opacity=0.55 if width > 3 else 1.0))
+        figure.add_trace(
+            go.Scatter(x=x, y=y, name=name, line=line, showlegend=bool(name), opacity=0.55 if width > 3 else 1.0)
+        )
     for k, marker in enumerate(markers):
         # Labels of instants a step apart would lie on each other; each gets a line of its own.
         label = {"text": f"{marker.label} {marker.time:.4f} s", "font": {"size": 11}, "yshift": -14 * k}
@@ -139,12 +150,14 @@ def _notice(record: Mapping[str, Any]) -> str:
 
 
 def _facts(record: Mapping[str, Any]) -> str:
-    facts = f"step {record['step']} s · {record['duration']:g} s · {record['rows'] - 1} macro steps · seed {record['seed']}"
+    facts = (
+        f"step {record['step']} s · {record['duration']:g} s · {record['rows'] - 1} macro steps · seed {record['seed']}"
+    )
     return html.escape(facts)
 
 
 def format_number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4g}"
+    return "none" if value is None else f"{value:.5g}"
 
 
 def expectation(figure: Figure) -> str:
@@ -209,7 +222,8 @@ details {{ margin-top: 12px; }} summary {{ cursor: pointer; font-weight: 600; }}
 const figures = [
 {data}
 ];
-figures.forEach((figure, i) => Plotly.newPlot("plot" + i, figure.data, figure.layout, {{responsive: true, displaylogo: false}}));
+const options = {{responsive: true, displaylogo: false}};
+figures.forEach((figure, i) => Plotly.newPlot("plot" + i, figure.data, figure.layout, options));
 </script>
 </body></html>
 """

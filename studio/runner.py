@@ -9,7 +9,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,6 +26,7 @@ from simloop.master import (
     SimloopError,
     System,
     TimedWrite,
+    UnitError,
     run,
     simulation_in_the_loop,
 )
@@ -121,27 +122,23 @@ def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Pro
         steps = int(request.seconds / request.h)
         (folder / TABLE).write_text(scenario.table(h, steps), encoding="utf-8", newline="\n")
         parameters["planner.table"] = str(folder / TABLE)
-    variants = scenario.variants(parameters, h)
     with _stop_on_signal() as stopped:
-        share = _Share(progress, 1 + len(variants), stopped)
-        result, error = _run_once(request, parameters, make, share)
-        others = {}
-        if error is None and result.complete:
-            for variant in variants:
-                share.begin_next()
-                changed = {**parameters, **variant.changes}
-                other, error = _run_once(request, changed, make, share)
-                if error is not None or not other.complete:
-                    break
-                others[variant.label] = (other, changed)
-    whole = error is None and result.complete and len(others) == len(variants)
+        watch = _Watch(progress, int(request.seconds / request.h), stopped)
+        result, error = _run_once(request, parameters, make, watch)
+        whole = error is None and result.complete
+        others: dict[str, tuple[Result, Parameters]] = {}
+        for variant in scenario.variants(parameters, h) if whole else ():
+            changed = {**parameters, **variant.changes}
+            other, error = _run_once(request, changed, make, watch)
+            others[variant.label] = (other, changed)
+            whole = whole and error is None and other.complete
     outcome = Outcome(result, parameters, h, others)
     figures = scenario.judge(outcome) if whole else {}
     return Finished(outcome, figures, "complete" if whole else "failed" if error else "partial", error)
 
 
 def _run_once(
-    request: Request, parameters: Parameters, make: ComponentMaker, share: _Share
+    request: Request, parameters: Parameters, make: ComponentMaker, watch: _Watch
 ) -> tuple[Result, SimloopError | None]:
     """One run; a unit that fails on the way gives the record up to there and the error."""
     system = System()
@@ -152,42 +149,28 @@ def _run_once(
         system.set("plant.f_ext", 0.0)
         for name, value in parameters.items():
             system.set(name, value)
-        share.total = int(request.seconds / request.h)
-        try:
-            schedule = simulation_in_the_loop(system)
-            result = run(
-                system,
-                schedule,
-                step=request.h,
-                duration=request.seconds,
-                writes=request.writes,
-                keep_going=share.keep_going,
-            )
-        except SimloopError as error:
-            partial = getattr(error, "result", None)
-            if partial is None:
-                raise
-            return partial, error
-        return result, None
+        schedule = simulation_in_the_loop(system)
+        times = {"step": request.h, "duration": request.seconds}
+        return run(system, schedule, **times, writes=request.writes, keep_going=watch.keep_going), None
+    except UnitError as error:
+        if error.result is None:
+            raise
+        return error.result, error
     finally:
         system.close()
 
 
-class _Share:
-    """Progress over the runs of a request, and whether to go on."""
+class _Watch:
+    """Tells the progress of a run, and whether to go on."""
 
     _EVERY = 64  # macro steps between two looks at the terminal
 
-    def __init__(self, progress: Progress, runs: int, stopped: Callable[[], bool]) -> None:
-        self.total = 1
-        self._progress, self._runs, self._stopped, self._before = progress, runs, stopped, 0
-
-    def begin_next(self) -> None:
-        self._before += 1
+    def __init__(self, progress: Progress, total: int, stopped: Callable[[], bool]) -> None:
+        self._progress, self._total, self._stopped = progress, total, stopped
 
     def keep_going(self, done: int) -> bool:
         if done % self._EVERY == 0:
-            self._progress(self._before * self.total + done, self._runs * self.total)
+            self._progress(done, self._total)
         return not self._stopped()
 
 
@@ -224,7 +207,6 @@ def _write_results(request: Request, finished: Finished, folder: Path, csv: bool
 def describe_run(request: Request, finished: Finished, folder: Path, command: str) -> dict[str, Any]:
     """What run.json says."""
     parameters = {name: _portable(value, folder) for name, value in finished.outcome.parameters.items()}
-    files = [*sorted((folder / "units").glob("*.fmu")), *folder.glob(TABLE)]
     return {
         "scenario": request.scenario.name,
         "status": finished.status,
@@ -236,10 +218,15 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
         "parameters": parameters,
         "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in request.writes],
         "summary": {key: _describe_figure(figure) for key, figure in finished.figures.items()},
-        "units": {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files},
+        "units": _hashes(sorted((folder / "units").glob("*.fmu"))),
+        "inputs": _hashes(folder.glob(TABLE)),
         "versions": {"python": _python_version()} | {p: importlib.metadata.version(p) for p in _REPORTED_PACKAGES},
         "command": command,
     }
+
+
+def _hashes(files: Iterable[Path]) -> dict[str, str]:
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def _portable(value: Value, folder: Path) -> Value:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from simloop.models.robot import Box
 from simloop.models.robots.sphere import ROBOT
 from simloop.studio.scenario import Figure, Outcome, Parameters

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-
 from simloop.models.robot import Box
 from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Parameters, Scenario
 from simloop.studio.scenarios._sphere import FLOOR, GOAL, MASS, ROBOT
@@ -49,7 +48,10 @@ def detection_times(outcome: Outcome, name: str) -> list[float]:
 def judge(outcome: Outcome) -> dict[str, Figure]:
     touch = touch_time(outcome)
     figures = {"touch_time": Figure("True first touch", touch, "s")}
-    for name, words in (("contact_by_position", "position difference"), ("contact_by_force", "force difference")):
+    for name, words in (
+        ("contact_by_position", "position difference"),
+        ("contact_by_force", "force difference"),
+    ):
         times = detection_times(outcome, name)
         early = [t for t in times if touch is None or t < touch]
         noticed = [t for t in times if touch is not None and t >= touch]

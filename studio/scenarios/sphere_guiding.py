@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from simloop.master import Result
 from simloop.studio.scenario import Figure, Graph, Outcome, Parameters, Scenario, Variant
-from simloop.studio.scenarios._sphere import FLOOR, G, MASS, ROBOT
+from simloop.studio.scenarios._sphere import FLOOR, MASS, ROBOT, G
 
 # A hand that pushes harder than this moves the sphere; the mass error's 0.982 N does not.
 GUIDING_FORCE = 5.0  # N

@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-
 from simloop.models.arm import Arm, Tools
 from simloop.models.planner import OnlinePlanner, record_table
 from simloop.studio.scenario import Graph, Scenario
