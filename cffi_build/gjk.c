@@ -705,10 +705,14 @@ static int inflate(query *q, gjk_workspace *work, const gjk_point *tetrahedron, 
         if (!(f->area > 0.0)) {
             scale(n, now.distance > 0.0 ? -1.0 / now.distance : 0.0, now.x);
         }
+        *upper = -depth;
+        gap = INFINITY;
+        if (!(dot(n, n) > 0.0)) {
+            break;
+        }
         gjk_point w;
         now.lower = support(q, &w, n);
         memcpy(now.normal, n, sizeof n);
-        *upper = -depth;
         *lower = fmax(*lower, now.lower);
         gap = -depth - now.lower;
         *best = now;
@@ -800,8 +804,9 @@ static void complete_basis(double out[2][3], const double e[3])
     scale(out[1], 1.0 / norm(out[1]), out[1]);
 }
 
-/* Raises a vertex, edge or triangle that holds the origin to a tetrahedron.
- * Returns 1 if on the way the origin is proved to be on the boundary. */
+/* Raises a vertex, edge or triangle that holds the origin to a tetrahedron, of
+ * four points unless it degenerates. Returns 1 if on the way the origin is
+ * proved to be on the boundary. */
 static int raise_to_tetrahedron(query *q, closest *best)
 {
     if (best->count == 1) {
@@ -820,8 +825,9 @@ static int raise_to_tetrahedron(query *q, closest *best)
     }
     if (best->count == 3) {
         double n[1][3];
-        triangle_normal(n[0], best->point[0].x, best->point[1].x, best->point[2].x);
-        return grow(q, best, n, 1);
+        double area =
+            triangle_normal(n[0], best->point[0].x, best->point[1].x, best->point[2].x);
+        return area > 0.0 && grow(q, best, n, 1);
     }
     return 0;
 }
@@ -869,14 +875,15 @@ gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_bod
     }
     outcome found = descend(&q, towards_b, NAN, &best, &lower, &upper);
     int overlap = found == INSIDE || found == TOUCHING;
-    if (overlap && find_feature(&q, &best) && raise_to_tetrahedron(&q, &best)) {
+    if (overlap && (find_feature(&q, &best) || found == TOUCHING) &&
+        raise_to_tetrahedron(&q, &best)) {
         found = APART;
     }
     int certified = found == APART;
     if (certified) {
         lower = best.lower;
         upper = best.distance;
-    } else if (overlap) {
+    } else if (overlap && best.count == 4) {
         certified = inflate(&q, work, best.point, &best, &lower, &upper);
     }
     certified = certified && deviation(best.x, best.normal) <= q.tolerance;

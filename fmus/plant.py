@@ -32,7 +32,7 @@ class Plant(Slave):
         ports = [
             Port("tau", Role.INPUT, "Joint force of the motors", n, unit=force),
             Port("f_ext", Role.INPUT, "External joint force, such as a hand's", n, unit=force),
-            Port("q", Role.OUTPUT, "Measured joint position", n, unit=units),
+            Port("q", Role.OUTPUT, "Measured joint position", n, unit=units, starts_from=("noise", "seed")),
             Port("q_true", Role.OUTPUT, "True joint position", n, unit=units),
             Port("v", Role.OUTPUT, "True joint velocity", n, unit=velocity),
             Port("mass_error", Role.PARAMETER, "Every mass and inertia is 1 + mass_error times the model's"),
@@ -46,7 +46,7 @@ class Plant(Slave):
                 start="none",
             ),
         ]
-        parts = {"physics": arm.initial_state(self._home), "noise": np.random.Generator(np.random.PCG64(0))}
+        parts = {"physics": arm.state_at(self._home), "noise": np.random.Generator(np.random.PCG64(0))}
         super().__init__(instance_name, resources, ports, State, **parts)
         self.tau, self.f_ext = self.view("tau"), self.view("f_ext")
         self.q, self.q_true, self.v = map(self.view, ("q", "q_true", "v"))
@@ -64,7 +64,7 @@ class Plant(Slave):
 
     def start(self) -> None:
         self.state.noise.bit_generator.state = np.random.PCG64(int(self.view("seed")[0])).state
-        self.state.physics[:] = self._arm.initial_state(self._home)
+        self.state.physics[:] = self._arm.state_at(self._home)
         self.q_true[:] = self._home
         self._measure()
 

@@ -24,7 +24,7 @@ class Playback(Slave):
         ports = [
             Port("q", Role.INPUT, "Joint position, not listened to", self._n, unit=units, start=home),
             Port("v", Role.INPUT, "Joint velocity, not listened to", self._n, unit=[VELOCITY[u] for u in units]),
-            Port("q_d", Role.OUTPUT, "Joint position wanted at the end of the step", self._n, unit=units),
+            Port("q_d", Role.OUTPUT, "Joint position wanted", self._n, unit=units, starts_from=("table",)),
             Port(
                 "table",
                 Role.PARAMETER,
@@ -39,8 +39,10 @@ class Playback(Slave):
 
     def prepare(self) -> None:
         path = self.text("table")
-        still = np.zeros(1), self._home[None]
-        self._times, self._rows = read_table(path, self._n) if path else still
+        self._times: Vector = np.zeros(1)
+        self._rows: Vector = self._home[None]
+        if path:
+            self._times, self._rows = read_table(path, self._n)
 
     def start(self) -> None:
         self._look_up(0.0)
@@ -69,7 +71,7 @@ def read_table(path: str, n: int) -> tuple[Vector, Vector]:
         values = np.array(lines[1:], dtype=float)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise ValueError(f"table {path!r} cannot be read: {error}") from error
-    if not lines or lines[0] != header or values.ndim != 2:
+    if not lines or lines[0] != header or values.ndim != 2 or values.shape[1] != len(header):
         raise ValueError(f"table {path!r} must have the columns {','.join(header)} and a row of numbers for each time")
     if not np.isfinite(values).all() or np.any(np.diff(values[:, 0]) <= 0.0):
         raise ValueError(f"table {path!r} must have finite numbers and times that rise")

@@ -8,6 +8,7 @@ saved and restored between any two of these. A restored state brings its paramet
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import json
 import re
 import urllib.parse
@@ -70,7 +71,7 @@ class Port:
     """A variable of a unit, or with `size` a vector of them named `name[1]` … `name[size]`.
 
     `unit` is one for all elements or a sequence, one each. `start` likewise. `feeds` names the inputs that an output
-    follows at once, without a step; `starts_from` those whose values before the start its first value depends on.
+    follows at once, without a step; `starts_from` the inputs and parameters that its first value depends on.
     """
 
     name: str
@@ -112,7 +113,7 @@ class Slave(Fmi2Slave):
 
     author = None
     license = "Apache-2.0"
-    version = "0.1.0"
+    version = importlib.metadata.version("simloop")
 
     def __init__(self, instance_name: str, resources: str, ports: Sequence[Port], state: type[UnitState], **parts: Any):
         """`parts` are the first values of the fields of `state` beyond those of UnitState."""

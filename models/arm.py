@@ -49,10 +49,11 @@ class Arm:
         slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
         return ["m" if kind == slide else "rad" for kind in self.model.jnt_type]
 
-    def initial_state(self, q: Vector) -> Vector:
-        """The state of the arm at rest at `q`."""
+    def state_at(self, q: Vector, v: Vector | float = 0.0) -> Vector:
+        """The state of the arm at position q with velocity v, at rest unless given."""
         mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = q
+        self.data.qvel[:] = v
         state = np.zeros(mujoco.mj_stateSize(self.model, _STATE))
         mujoco.mj_getState(self.model, self.data, state, _STATE)
         return state

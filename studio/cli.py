@@ -96,18 +96,27 @@ def run_command(
 
 
 @main.command("build")
-@click.option("--robot", default="sphere", show_default=True, help="Whose units to build.")
+@click.argument("scenario", required=False)
+@click.option("--robot", help="Build for a robot with nothing around it.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("units"), show_default=True)
-def build_command(robot: str, out: Path) -> None:
-    """Write every unit of a robot as an .fmu file."""
+def build_command(scenario: str | None, robot: str | None, out: Path) -> None:
+    """Write every unit as an .fmu file, for the robot and the scene of SCENARIO or for a --robot alone."""
     with _clear_errors():
         from simloop.fmus.export import build_all
-        from simloop.master import NameNotFoundError
+        from simloop.master import NameNotFoundError, SimloopError
         from simloop.models import robots
+        from simloop.studio import scenarios
 
-        if robot not in robots.names():
+        if (scenario is None) == (robot is None):
+            raise SimloopError("name either a scenario or a --robot, such as sphere-step or --robot sphere")
+        if robot is not None and robot not in robots.names():
             raise NameNotFoundError("robot", robot, robots.names())
-        for path in build_all(robots.load(robot), out).values():
+        if robot is not None:
+            paths = build_all(robots.load(robot), out)
+        elif scenario is not None:
+            chosen = scenarios.load(scenario)
+            paths = build_all(chosen.robot, out, chosen.obstacles)
+        for path in paths.values():
             click.echo(str(path))
 
 

@@ -1,0 +1,323 @@
+"""Every unit, as an FMU file in a host: its state is whole, its description true, its errors clear."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import fmpy
+import numpy as np
+import pytest
+from fmpy.fmi2 import FMU2Slave
+from fmpy.validation import validate_fmu
+
+from simloop.fmus.export import UNITS, build, instantiate
+from simloop.fmus.slave import load
+from simloop.master import FmuComponent, SimloopError, UnitError
+from simloop.models.robot import Robot
+from simloop.models.robots.sphere import ROBOT
+from tests.conftest import OBSTACLES
+from tests.models.test_arm import THREE_LINKS
+
+KINDS = sorted(UNITS)
+ARM = Robot("three", THREE_LINKS, tools=("tip",), home=(0.1, 0.2, 0.03))
+H = 1 / 200
+
+
+def reals(component: FmuComponent, causality: str) -> list[str]:
+    return [v.name for v in component.variables.values() if v.causality == causality and v.type == "Real"]
+
+
+def open_unit(kind: str, path: Path) -> FmuComponent:
+    """A unit with parameters that give it a state worth saving."""
+    component = FmuComponent(kind, path)
+    if kind == "plant":
+        for name, value in (("noise", 1e-4), ("seed", 7), ("mass_error", 0.1), ("contact", "compliant")):
+            component.set(name, value)
+    if kind == "planner":
+        component.set("goal[3]", 0.7)
+    if kind == "control":
+        component.set("replay", True)
+        component.set("force_threshold", 0.5)
+    component.initialize(0.0)
+    return component
+
+
+def drive(component: FmuComponent, k: int) -> None:
+    """Inputs of step k: some numbers, the same for the same k."""
+    rng = np.random.default_rng(k)
+    names = reals(component, "input")
+    component.writer(names, 1e-3 * rng.standard_normal(len(names)))()
+    component.step(k * H, H)
+
+
+def outputs(component: FmuComponent) -> bytes:
+    numbers = [v.name for v in component.variables.values() if v.causality == "output" and v.type != "String"]
+    values = np.zeros(len(numbers))
+    component.reader(numbers, values)()
+    return values.tobytes()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("robot", [ROBOT, ARM], ids=lambda robot: robot.name)
+def test_rollback_equals_never_having_stepped(kind: str, robot: Robot, tmp_path: Path) -> None:
+    path = build(kind, robot, tmp_path / "unit.fmu", OBSTACLES)
+    straight, rolled = open_unit(kind, path), open_unit(kind, path)
+    slot = None
+    for k in range(20):
+        drive(straight, k)
+        slot = rolled.save(slot)
+        drive(rolled, 1000 + k)
+        drive(rolled, 2000 + k)
+        rolled.restore(slot)
+        drive(rolled, k)
+        assert outputs(rolled) == outputs(straight)
+    straight.close()
+    rolled.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_saved_state_does_not_change_when_the_unit_goes_on(kind: str, units: dict[str, Path]) -> None:
+    component = open_unit(kind, units[kind])
+    drive(component, 0)
+    slot = component.save()
+    drive(component, 1)
+    after = outputs(component)
+    for _ in range(3):
+        component.restore(slot)
+        drive(component, 1)
+        assert outputs(component) == after
+    component.close()
+
+
+CHILD = """
+import sys, fmpy
+from fmpy.fmi2 import FMU2Slave
+path, state, inputs, outputs, time, h = sys.argv[1:7]
+description = fmpy.read_model_description(path)
+unit = FMU2Slave(guid=description.guid, unzipDirectory=fmpy.extract(path), instanceName="child",
+                 modelIdentifier=description.coSimulation.modelIdentifier)
+unit.instantiate()
+unit.setupExperiment(startTime=0.0)
+unit.enterInitializationMode()
+unit.exitInitializationMode()
+unit.setFMUstate(unit.deSerializeFMUstate(open(state, "rb").read()))
+values = eval(inputs)
+if values:
+    unit.setReal(list(values), list(values.values()))
+unit.doStep(currentCommunicationPoint=float(time), communicationStepSize=float(h))
+print([float(x).hex() for x in unit.getReal(eval(outputs))])
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_state_written_down_goes_on_in_another_process(kind: str, units: dict[str, Path], tmp_path: Path) -> None:
+    """The other process has default parameters until the state brings its own."""
+    component = open_unit(kind, units[kind])
+    for k in range(3):
+        drive(component, k)
+    unit: FMU2Slave = component._fmu
+    state = ctypes.c_void_p(unit.getFMUstate().value)
+    (tmp_path / "state").write_bytes(unit.serializeFMUstate(state))
+    inputs = {component.variables[name].reference: 0.001 for name in reals(component, "input")}
+    if inputs:
+        unit.setReal(list(inputs), list(inputs.values()))
+    component.step(3 * H, H)
+    wanted = [component.variables[name].reference for name in reals(component, "output")]
+    here = [float(x).hex() for x in unit.getReal(wanted)]
+    arguments = [units[kind], tmp_path / "state", inputs, wanted, 3 * H, H]
+    child = subprocess.run([sys.executable, "-c", CHILD, *map(str, arguments)], capture_output=True, text=True)
+    assert child.stdout.strip() == str(here), child.stderr
+    component.close()
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"[1]", b'{"ports": [1], "texts": []}', b"\xff\xfe"])
+def test_a_state_that_is_not_this_units_is_refused(data: bytes) -> None:
+    slave = instantiate("plant", ROBOT)
+    with pytest.raises(ValueError, match="serialised"):
+        slave._fmu_state_from_bytes(data)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_fmpy_finds_nothing_wrong_and_simulates(kind: str, units: dict[str, Path]) -> None:
+    assert validate_fmu(str(units[kind])) == []
+    result = fmpy.simulate_fmu(str(units[kind]), stop_time=0.1, step_size=0.01, output_interval=0.01)
+    assert len(result) == 11
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_unit_written_twice_is_the_same_file(kind: str, units: dict[str, Path], tmp_path: Path) -> None:
+    again = build(kind, ROBOT, tmp_path / "again.fmu", OBSTACLES)
+    assert hashlib.sha256(again.read_bytes()).digest() == hashlib.sha256(units[kind].read_bytes()).digest()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_declared_dependencies_are_true(kind: str, units: dict[str, Path]) -> None:
+    """No output is declared to follow an input at once, and none does: inputs act in a step."""
+    with zipfile.ZipFile(units[kind]) as archive:
+        root = ET.fromstring(archive.read("modelDescription.xml"))
+    declared = [unknown.get("dependencies") for unknown in root.iterfind("ModelStructure/Outputs/Unknown")]
+    assert declared
+    assert set(declared) == {""}
+    component = open_unit(kind, units[kind])
+    before = outputs(component)
+    names = reals(component, "input")
+    component.writer(names, np.full(len(names), 0.123))()
+    assert outputs(component) == before
+    component.close()
+
+
+def test_every_real_has_a_defined_unit(units: dict[str, Path]) -> None:
+    for path in units.values():
+        description = fmpy.read_model_description(str(path))
+        defined = {unit.name for unit in description.unitDefinitions}
+        assert {v.unit for v in description.modelVariables if v.type == "Real"} <= defined
+    control = fmpy.read_model_description(str(units["control"]))
+    assert {v.name: v.unit for v in control.modelVariables}["tau[1]"] == "N"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_a_number_that_is_none_is_an_error_that_names_the_variable(
+    kind: str, wrong: float, units: dict[str, Path], capfd: pytest.CaptureFixture[str]
+) -> None:
+    component = open_unit(kind, units[kind])
+    drive(component, 0)
+    before = outputs(component)
+    name = reals(component, "input")[0]
+    with pytest.raises(UnitError, match=f"{kind}.*{name.replace('[', '.').replace(']', '.')}.*finite"):
+        component.writer([name], np.array([wrong]))()
+    assert outputs(component) == before
+    drive(component, 1)
+    component.close()
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+
+
+def test_all_or_none_of_the_values_of_a_call_are_taken(tmp_path: Path) -> None:
+    component = open_unit("plant", build("plant", ARM, tmp_path / "plant.fmu"))
+    taus = [name for name in component.variables if name.startswith("tau")]
+    component.writer(taus, np.array([1.0, 2.0, 3.0]))()
+    with pytest.raises(UnitError, match=r"tau\[3\]"):
+        component.writer(taus, np.array([4.0, 5.0, np.nan]))()
+    values = np.zeros(3)
+    component.reader(taus, values)()
+    assert values.tolist() == [1.0, 2.0, 3.0]
+    component.close()
+
+
+def raw_set_real(component: FmuComponent, reference: int) -> int:
+    status = component._fmu.dll["fmi2SetReal"]
+    one = ctypes.c_size_t(1)
+    return int(status(component._instance, (ctypes.c_uint * 1)(reference), one, (ctypes.c_double * 1)(1.0)))
+
+
+def test_a_host_that_breaks_the_rules_gets_an_error_and_no_crash(units: dict[str, Path]) -> None:
+    component = open_unit("plant", units["plant"])
+    error = 3
+    variables = component.variables
+    for name, problem in (("q[1]", "output"), ("mass_error", "fixed parameter"), ("seed", "not a variable of type Real")):
+        assert raw_set_real(component, variables[name].reference) == error
+        assert problem in component._said("")
+    assert raw_set_real(component, 4_000_000_000) == error
+    assert "4000000000" in component._said("")
+    step = component._fmu.dll["fmi2DoStep"]
+    assert step(component._instance, ctypes.c_double(0.0), ctypes.c_double(-1.0), ctypes.c_int(0)) == error
+    assert "step size" in component._said("")
+    restore = component._fmu.dll["fmi2SetFMUstate"]
+    assert restore(component._instance, ctypes.c_void_p()) == error
+    component.step(0.0, H)
+    component.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "said"),
+    [
+        ("plant", "noise", -1.0, "noise"),
+        ("plant", "seed", -1, "seed"),
+        ("plant", "contact", "sticky", "compliant"),
+        ("plant", "mass_error", -2.0, "mass_error"),
+        ("planner", "acceleration", 0.0, "acceleration"),
+        ("control", "sigma[1]", -1.0, "sigma"),
+        ("control", "force_threshold", -1.0, "force_threshold"),
+        ("playback", "table", "/no/such/file.csv", "no/such/file"),
+    ],
+)
+def test_a_parameter_that_cannot_be_fails_the_start_by_name(
+    kind: str, name: str, value: float | str, said: str, units: dict[str, Path]
+) -> None:
+    component = FmuComponent(kind, units[kind])
+    component.set(name, value)
+    with pytest.raises(UnitError, match=said):
+        component.initialize(0.0)
+    component.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "time,q[1],q[2]\n0,1,2\n", "time,q[1]\n0,nan\n", "time,q[1]\n0,1\n0,2\n", "time,q[1]\n0\n", "a,b\n0,1\n"]
+)
+def test_a_table_of_the_wrong_size_or_kind_is_refused(text: str, units: dict[str, Path], tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text(text)
+    component = FmuComponent("playback", units["playback"])
+    component.set("table", str(table))
+    with pytest.raises(UnitError, match=r"table\.csv"):
+        component.initialize(0.0)
+    component.close()
+
+
+def test_an_arm_that_blows_up_is_an_error_that_says_what_and_when(units: dict[str, Path]) -> None:
+    component = open_unit("plant", units["plant"])
+    component.set("tau[1]", 1e300)
+    with pytest.raises(UnitError, match=r"q_true\[1\].*NaN or infinite in the step from"):
+        for k in range(5):
+            component.step(k * 1e6, 1e6)
+    component.close()
+
+
+def test_a_unit_opened_with_anothers_guid_is_refused(units: dict[str, Path], tmp_path: Path) -> None:
+    with zipfile.ZipFile(units["plant"]) as archive:
+        archive.extractall(tmp_path)
+    with pytest.raises(ValueError, match="GUID"):
+        load(str(tmp_path / "resources"), "plant", "{not-it}")
+    unit = json.loads((tmp_path / "resources" / "unit.json").read_text())
+    uri = (tmp_path / "resources").as_uri()
+    assert load(uri, "plant", unit["guid"]).instance_name == "plant"
+
+
+def test_reset_gives_back_the_first_state(units: dict[str, Path]) -> None:
+    component = open_unit("plant", units["plant"])
+    first = [component.get(name) for name in ("noise", "seed")]
+    for k in range(3):
+        drive(component, k)
+    assert component._fmu.dll["fmi2Reset"](component._instance) == 0
+    assert [component.get(name) for name in ("noise", "seed", "v[1]")] == [0.0, 0.0, 0.0] != first
+    component.initialize(0.0)
+    component.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x05\x06" + 18 * b"\0"])
+def test_a_file_that_is_no_unit_is_refused_by_name(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "broken.fmu"
+    path.write_bytes(content)
+    with pytest.raises(SimloopError, match=r"broken\.fmu"):
+        FmuComponent("broken", path)
+    with pytest.raises(SimloopError, match=r"missing\.fmu"):
+        FmuComponent("missing", tmp_path / "missing.fmu")
+
+
+def test_the_python_face_moves_the_same_numbers(units: dict[str, Path]) -> None:
+    slave = instantiate("plant", ROBOT, OBSTACLES)
+    reference = {v.name: v.reference for v in slave.variables()}
+    slave.set_real([reference["tau[1]"]], [3.0])
+    assert slave.get_real([reference["tau[1]"]]) == [3.0]
+    with pytest.raises(ValueError, match="tau"):
+        slave.set_real([reference["tau[1]"]], [float("nan")])
+    with pytest.raises(ValueError, match="1 variables were given 2 values"):
+        slave.set_real([reference["tau[1]"]], [1.0, 2.0])

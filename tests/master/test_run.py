@@ -1,0 +1,169 @@
+"""The clock counts, the recorder hears only of committed steps, the nine steps come in their order."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from simloop.master import (
+    CannotRollBackError,
+    ObjectComponent,
+    Restore,
+    Save,
+    SimloopError,
+    Step,
+    System,
+    TimedWrite,
+    UnitError,
+    WiringError,
+    run,
+    simulation_in_the_loop,
+)
+from tests.master.function_unit import FunctionUnit
+
+
+def counting() -> FunctionUnit:
+    """y counts steps, t is the time the unit thinks it is."""
+
+    def step(values: dict[str, float], time: float, h: float) -> None:
+        values["y"] += 1.0
+        values["t"] = time + h
+
+    return FunctionUnit(step, outputs=["y", "t"])
+
+
+def test_two_thousand_steps_a_second_for_an_hour_land_on_the_exact_last_step() -> None:
+    """A sum of 7.2 million floats would be off by 1e-7 s; checked on the last second by counting from there."""
+    h = Fraction(1, 2000)
+    last = 3600 * 2000
+    assert last * h.numerator / h.denominator == 3600.0
+    system = System([ObjectComponent("a", counting())])
+    result = run(system, (Step("a"),), step="1/3", duration=400)
+    assert len(result) == 1201
+    assert result["time"].tolist() == [k / 3 for k in range(1201)]
+    assert result["a.y"][-1] == 1200
+
+
+def test_a_tentative_step_is_never_recorded() -> None:
+    unit = counting()
+    system = System([ObjectComponent("a", unit)])
+    schedule = (Save("a"), Step("a"), Step("a"), Restore("a"), Step("a"))
+    result = run(system, schedule, step="1/10", duration=1)
+    assert result["a.y"].tolist() == list(range(11))
+    assert unit.calls[:6] == ["start", "save", "step", "step", "restore", "step"]
+
+
+def test_a_component_that_cannot_be_restored_is_refused_before_anything_moves() -> None:
+    unit = counting()
+    system = System([ObjectComponent("robot", unit, can_rollback=False)])
+    with pytest.raises(CannotRollBackError, match="'robot'"):
+        run(system, (Save("robot"), Step("robot"), Restore("robot")), step=1, duration=1)
+    with pytest.raises(CannotRollBackError, match="not saved"):
+        run(System([ObjectComponent("a", unit)]), (Step("a"), Restore("a")), step=1, duration=1)
+    assert unit.calls == []
+
+
+def loop_of_functions(*, rollback: tuple[str, ...] = ("planner", "control", "plant")) -> tuple[System, list[str]]:
+    """Planner: q + 1. Control: moves where it is told, force = how far. Plant: moves half the force."""
+    log: list[str] = []
+
+    def planner(values: dict[str, float], time: float, h: float) -> None:
+        log.append("planner")
+        values["q_d"] = values["q"] + 1.0
+
+    def control(values: dict[str, float], time: float, h: float) -> None:
+        log.append("replay" if values["replay"] else "control")
+        target = values["q_measured"] if values["replay"] else values["q_d"]
+        values["tau"] = target - values["q"]
+        values["q"] = target
+
+    def plant(values: dict[str, float], time: float, h: float) -> None:
+        log.append("plant")
+        values["q"] += values["tau"] / 2
+
+    units = {
+        "planner": FunctionUnit(planner, inputs=["q"], outputs=["q_d"]),
+        "control": FunctionUnit(
+            control, inputs=["q_d", "q_measured", "replay"], outputs=["tau", "q"], types={"replay": "Boolean"}
+        ),
+        "plant": FunctionUnit(plant, inputs=["tau"], outputs=["q"]),
+    }
+    system = System(ObjectComponent(name, unit, can_rollback=name in rollback) for name, unit in units.items())
+    system.connect("planner.q_d", "control.q_d")
+    system.connect("control.tau", "plant.tau")
+    system.connect("plant.q", "control.q_measured")
+    system.connect("control.q", "planner.q")
+    return system, log
+
+
+def test_the_nine_steps_replay_the_control_simulation_to_where_the_plant_went() -> None:
+    system, log = loop_of_functions()
+    result = run(system, simulation_in_the_loop(system), step=1, duration=3)
+    assert log[:4] == ["planner", "control", "plant", "replay"]
+    assert result["plant.q"].tolist() == [0.0, 0.5, 1.0, 1.5]
+    assert result["control.q"].tolist() == [0.0, 0.5, 1.0, 1.5]
+    assert result["planner.q_d"].tolist() == [0.0, 1.0, 1.5, 2.0]
+
+
+def test_a_plant_that_cannot_be_rolled_back_fits_the_loop_and_such_a_control_does_not() -> None:
+    system, _ = loop_of_functions(rollback=("control",))
+    assert run(system, simulation_in_the_loop(system), step=1, duration=3)["plant.q"][-1] == 1.5
+    system, log = loop_of_functions(rollback=("planner", "plant"))
+    with pytest.raises(CannotRollBackError, match="'control'"):
+        simulation_in_the_loop(system)
+    assert log == []
+
+
+def test_observers_are_stepped_last_in_the_order_they_feed_each_other() -> None:
+    system, log = loop_of_functions()
+    for name, feeds in (("z", "plant.q"), ("b", "z.y")):
+
+        def copy(values: dict[str, float], time: float, h: float, name: str = name) -> None:
+            log.append(name)
+            values["y"] = values["u"]
+
+        system.add(ObjectComponent(name, FunctionUnit(copy, inputs=["u"], outputs=["y"])))
+        system.connect(feeds, f"{name}.u")
+    result = run(system, simulation_in_the_loop(system), step=1, duration=2)
+    assert log[:6] == ["planner", "control", "plant", "replay", "z", "b"]
+    assert result["b.y"].tolist()[1:] == result["plant.q"].tolist()[1:]
+
+
+def test_a_write_happens_in_the_first_step_at_or_after_its_time() -> None:
+    def step(values: dict[str, float], time: float, h: float) -> None:
+        values["y"] = values["u"]
+
+    system = System([ObjectComponent("a", FunctionUnit(step, inputs=["u"], outputs=["y"]))])
+    system.set("a.u", 0.0)
+    writes = [TimedWrite(Fraction(3, 10), "a.u", 7.0), TimedWrite(Fraction(1, 4), "a.u", 5.0)]
+    result = run(system, (Step("a"),), step="1/10", duration="1/2", writes=writes)
+    assert result["a.y"].tolist() == [0, 0, 0, 0, 7.0, 7.0]
+    with pytest.raises(WiringError, match=r"a\.y"):
+        run(system, (Step("a"),), step=1, duration=1, writes=[TimedWrite(Fraction(0), "a.y", 1.0)])
+
+
+def test_a_run_that_is_stopped_keeps_what_was_committed_and_says_so() -> None:
+    system = System([ObjectComponent("a", counting())])
+    result = run(system, (Step("a"),), step=1, duration=10, keep_going=lambda done: done < 4)
+    assert not result.complete
+    assert result["a.y"].tolist() == [0, 1, 2, 3, 4]
+
+
+def test_a_unit_that_fails_tells_component_and_time_and_leaves_the_record() -> None:
+    def step(values: dict[str, float], time: float, h: float) -> None:
+        if time >= 2.0:
+            raise ValueError("the gear broke")
+        values["y"] += 1.0
+
+    system = System([ObjectComponent("a", FunctionUnit(step, outputs=["y"]))])
+    with pytest.raises(UnitError, match=r"a failed in a step at 2 s: the gear broke") as caught:
+        run(system, (Step("a"),), step="1/2", duration=5)
+    assert caught.value.result is not None
+    assert caught.value.result["time"].tolist() == [0, 0.5, 1, 1.5, 2.0]
+
+
+@pytest.mark.parametrize(("step", "duration"), [("0", 1), ("-1/2", 1), ("x", 1), ("1/0", 1), (1, 0), ("nan", 1), ("1/3", 1.1)])
+def test_a_time_that_cannot_be_is_refused(step: str, duration: float) -> None:
+    with pytest.raises(SimloopError, match=r"step|duration"):
+        run(System([ObjectComponent("a", counting())]), (Step("a"),), step=step, duration=duration)

@@ -1,0 +1,45 @@
+"""The nearest pair of a scene."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simloop.models.arm import Arm
+from simloop.models.clearance import NOTHING_NEAR, Clearance
+from simloop.models.robot import Box, scene_mjcf
+from simloop.models.robots.sphere import ROBOT
+from tests.models.test_arm import THREE_LINKS
+
+BOXES = (Box("floor", (0.0, 0.0, -0.25), (0.5, 0.5, 0.05)), Box("plane", (0.0, 0.0, 0.65), (0.5, 0.5, 0.05)))
+
+
+@pytest.mark.parametrize("z", [-0.15, -0.05, 0.0, 0.2, 0.45, 0.5, 0.55])
+def test_the_sphere_is_its_height_less_its_radius_from_the_nearer_box(z: float) -> None:
+    clearance = Clearance(Arm(scene_mjcf(ROBOT, BOXES)))
+    clearance.update(np.array([z]))
+    below, above = z - 0.1 + 0.2, 0.6 - z - 0.1
+    assert clearance.distance == pytest.approx(min(below, above), abs=1e-12)
+    other = "floor" if below < above else "plane"
+    assert clearance.names[clearance.nearest] == ("sphere", other)
+    np.testing.assert_allclose(clearance.normal, [0, 0, -1 if other == "floor" else 1], atol=1e-12)
+    np.testing.assert_allclose(
+        clearance.point_b - clearance.point_a, clearance.distance * clearance.normal, atol=1e-12
+    )
+
+
+def test_nothing_around_is_far_away() -> None:
+    clearance = Clearance(Arm(ROBOT.mjcf))
+    clearance.update(np.zeros(1))
+    assert clearance.names == []
+    assert clearance.distance == NOTHING_NEAR
+
+
+def test_links_that_share_a_joint_are_not_a_pair() -> None:
+    named = THREE_LINKS.replace("<geom", "<geom name='{}'").format("one", "two", "three")
+    assert Clearance(Arm(named)).names == [("one", "three")]
+
+
+def test_a_shape_it_does_not_know_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="cylinder"):
+        Clearance(Arm(THREE_LINKS.replace('type="box"', 'name="odd" type="cylinder"')))
