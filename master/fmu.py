@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import shutil
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ from typing import Any
 import fmpy
 import numpy as np
 from fmpy import calloc, free
+from fmpy.fmi1 import printLogMessage
 from fmpy.fmi2 import (
     FMU2Slave,
     fmi2CallbackAllocateMemoryTYPE,
@@ -47,6 +50,23 @@ def read_description(path: Path) -> Any:
     return description
 
 
+# fmpy's proxy, which formats a unit's variadic log messages, keeps one listener for the whole process. So there is one,
+# which finds the component by the environment that its unit was given.
+_listening: weakref.WeakValueDictionary[int, FmuComponent] = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
+
+
+def _hear(environment: int | None, name: bytes, status: int, category: bytes, message: bytes) -> None:
+    component = _listening.get(environment or 0)
+    if component is None:
+        printLogMessage(environment, name, status, category, message)
+    elif status >= _ERROR:
+        component.messages.append(message.decode("utf-8", "replace"))
+
+
+_LOGGER = fmi2CallbackLoggerTYPE(_hear)
+
+
 class FmuComponent:
     """A co-simulation FMU of FMI 2.0."""
 
@@ -58,7 +78,7 @@ class FmuComponent:
         self.variables: Mapping[str, Variable] = {
             v.name: Variable(v.name, v.causality, v.type, v.unit, v.valueReference) for v in description.modelVariables
         }
-        self._messages: list[str] = []
+        self.messages: list[str] = []
         self._slots: list[ctypes.c_void_p] = []
         self._time = 0.0
         self._folder = fmpy.extract(str(self.path))
@@ -70,7 +90,10 @@ class FmuComponent:
 
     def _instantiate(self, description: Any) -> None:
         self._callbacks = fmi2CallbackFunctions()
-        self._callbacks.logger = fmi2CallbackLoggerTYPE(self._hear)
+        self._callbacks.logger = _LOGGER
+        number = next(_numbers)
+        self._callbacks.componentEnvironment = number
+        _listening[number] = self
         self._callbacks.allocateMemory = fmi2CallbackAllocateMemoryTYPE(calloc)
         self._callbacks.freeMemory = fmi2CallbackFreeMemoryTYPE(free)
         addLoggerProxy(ctypes.byref(self._callbacks))
@@ -93,13 +116,9 @@ class FmuComponent:
         )
         self._c_time, self._c_h, self._c_zero = ctypes.c_double(), ctypes.c_double(), ctypes.c_int(0)
 
-    def _hear(self, _: Any, __: bytes, status: int, ___: bytes, message: bytes) -> None:
-        if status >= _ERROR:
-            self._messages.append(message.decode("utf-8", "replace"))
-
     def _said(self, otherwise: str) -> str:
-        said = "; ".join(self._messages) or otherwise
-        self._messages.clear()
+        said = "; ".join(self.messages) or otherwise
+        self.messages.clear()
         return said
 
     def _check(self, function: str, status: int) -> None:

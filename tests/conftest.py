@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from simloop.fmus.export import build_all
 from simloop.models.robot import Box
 from simloop.models.robots.sphere import ROBOT
@@ -18,6 +16,6 @@ OBSTACLES = (
 
 
 @pytest.fixture(scope="session")
-def units(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+def units(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Every unit of the sphere as an FMU file, by kind."""
-    yield build_all(ROBOT, tmp_path_factory.mktemp("units"), OBSTACLES)
+    return build_all(ROBOT, tmp_path_factory.mktemp("units"), OBSTACLES)

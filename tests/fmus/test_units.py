@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 from fmpy.fmi2 import FMU2Slave
 from fmpy.validation import validate_fmu
-
 from simloop.fmus.export import UNITS, build, instantiate
 from simloop.fmus.slave import load
 from simloop.master import FmuComponent, SimloopError, UnitError
 from simloop.models.robot import Robot
 from simloop.models.robots.sphere import ROBOT
+
 from tests.conftest import OBSTACLES
 from tests.models.test_arm import THREE_LINKS
 
@@ -222,7 +222,11 @@ def test_a_host_that_breaks_the_rules_gets_an_error_and_no_crash(units: dict[str
     component = open_unit("plant", units["plant"])
     error = 3
     variables = component.variables
-    for name, problem in (("q[1]", "output"), ("mass_error", "fixed parameter"), ("seed", "not a variable of type Real")):
+    for name, problem in (
+        ("q[1]", "output"),
+        ("mass_error", "fixed parameter"),
+        ("seed", "not a variable of type Real"),
+    ):
         assert raw_set_real(component, variables[name].reference) == error
         assert problem in component._said("")
     assert raw_set_real(component, 4_000_000_000) == error
@@ -260,7 +264,8 @@ def test_a_parameter_that_cannot_be_fails_the_start_by_name(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "time,q[1],q[2]\n0,1,2\n", "time,q[1]\n0,nan\n", "time,q[1]\n0,1\n0,2\n", "time,q[1]\n0\n", "a,b\n0,1\n"]
+    "text",
+    ["", "time,q[1],q[2]\n0,1,2\n", "time,q[1]\n0,nan\n", "time,q[1]\n0,1\n0,2\n", "time,q[1]\n0\n", "a,b\n0,1\n"],
 )
 def test_a_table_of_the_wrong_size_or_kind_is_refused(text: str, units: dict[str, Path], tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
@@ -275,9 +280,8 @@ def test_a_table_of_the_wrong_size_or_kind_is_refused(text: str, units: dict[str
 def test_an_arm_that_blows_up_is_an_error_that_says_what_and_when(units: dict[str, Path]) -> None:
     component = open_unit("plant", units["plant"])
     component.set("tau[1]", 1e300)
-    with pytest.raises(UnitError, match=r"q_true\[1\].*NaN or infinite in the step from"):
-        for k in range(5):
-            component.step(k * 1e6, 1e6)
+    with pytest.raises(UnitError, match=r"q_true\[1\].*NaN or infinite in the step from 0 s"):
+        component.step(0.0, 1e6)
     component.close()
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-
 from simloop.master import Variable
 from simloop.master.component import Vector
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import networkx as nx
 import pytest
-
 from simloop.master import NameNotFoundError, ObjectComponent, SimloopError, System, WiringError
+
 from tests.master.function_unit import FunctionUnit
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from simloop.models.arm import Arm, Tools, Vector
 from simloop.models.control import ControlSimulation
 from simloop.models.robots.sphere import ROBOT

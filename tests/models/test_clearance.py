@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from simloop.models.arm import Arm
 from simloop.models.clearance import NOTHING_NEAR, Clearance
 from simloop.models.robot import Box, scene_mjcf
 from simloop.models.robots.sphere import ROBOT
+
 from tests.models.test_arm import THREE_LINKS
 
 BOXES = (Box("floor", (0.0, 0.0, -0.25), (0.5, 0.5, 0.05)), Box("plane", (0.0, 0.0, 0.65), (0.5, 0.5, 0.05)))
@@ -23,9 +23,7 @@ def test_the_sphere_is_its_height_less_its_radius_from_the_nearer_box(z: float) 
     other = "floor" if below < above else "plane"
     assert clearance.names[clearance.nearest] == ("sphere", other)
     np.testing.assert_allclose(clearance.normal, [0, 0, -1 if other == "floor" else 1], atol=1e-12)
-    np.testing.assert_allclose(
-        clearance.point_b - clearance.point_a, clearance.distance * clearance.normal, atol=1e-12
-    )
+    np.testing.assert_allclose(clearance.point_b - clearance.point_a, clearance.distance * clearance.normal, atol=1e-12)
 
 
 def test_nothing_around_is_far_away() -> None:

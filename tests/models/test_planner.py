@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from simloop.models.arm import Arm, Tools
 from simloop.models.planner import OnlinePlanner, braking_speed, record_table
 from simloop.models.robots.sphere import ROBOT
 
 
-def make_planner(goal: float, *, a: float = 0.1, cap: float = 1.0, band: float = 0.0, trim: float = 0.0) -> OnlinePlanner:
+def make_planner(
+    goal: float, *, a: float = 0.1, cap: float = 1.0, band: float = 0.0, trim: float = 0.0
+) -> OnlinePlanner:
     arm = Arm(ROBOT.mjcf)
     goals = np.array([0.0, 0.0, goal])
     return OnlinePlanner(arm, Tools(arm, ROBOT.tools), goals, acceleration=a, max_speed=cap, band=band, trim=trim)
@@ -92,7 +93,9 @@ def test_inside_the_band_the_plan_does_not_follow_the_robot_and_outside_it_does(
     assert plan.q[0] == 1.1e-3
 
 
-@pytest.mark.parametrize(("name", "value"), [("acceleration", 0.0), ("max_speed", -1.0), ("band", -1.0), ("trim", -1.0)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("acceleration", 0.0), ("max_speed", -1.0), ("band", -1.0), ("trim", -1.0)]
+)
 def test_a_limit_that_cannot_be_is_refused_by_name(name: str, value: float) -> None:
     arm = Arm(ROBOT.mjcf)
     limits = {"acceleration": 0.1, "max_speed": 1.0, "band": 0.0, "trim": 0.0, name: value}

@@ -1,0 +1,188 @@
+"""The command: what it writes, what it says, how it fails."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner, Result
+from simloop.studio.cli import main
+
+
+def call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("run") / "out"
+    answer = call("run", "sphere-step", "--set", "plant.mass_error=0.1", "--out", out, "--csv")
+    assert answer.exit_code == 0, answer.output
+    return out
+
+
+def test_a_run_leaves_its_record(finished_run: Path) -> None:
+    record = json.loads((finished_run / "run.json").read_text(encoding="utf-8"))
+    assert record["scenario"] == "sphere-step"
+    assert record["status"] == "complete"
+    assert record["parameters"]["plant.mass_error"] == 0.1
+    assert record["seed"] == 0
+    assert set(record["units"]) == {"planner.fmu", "control.fmu", "plant.fmu", "collision.fmu"}
+    assert all(re.fullmatch(r"[0-9a-f]{64}", digest) for digest in record["units"].values())
+    assert {"simloop", "mujoco", "fmpy", "python"} <= set(record["versions"])
+    assert record["summary"]["steady_force_difference"]["value"] == pytest.approx(0.982, rel=0.01)
+    assert (finished_run / "units/plant.fmu").exists()
+
+
+def test_the_columns_have_the_names_that_are_promised(finished_run: Path) -> None:
+    names = pyarrow.parquet.read_schema(finished_run / "signals.parquet").names
+    promised = "planner.q_d[1] control.tau[1] control.tau_replay[1] control.v_d[1] plant.q[1] plant.v[1]"
+    assert names[0] == "time"
+    assert {*promised.split(), "collision.distance"} <= set(names)
+
+
+def test_csv_and_parquet_hold_the_same_bits(finished_run: Path) -> None:
+    table = pyarrow.parquet.read_table(finished_run / "signals.parquet")
+    with open(finished_run / "signals.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0] == table.column_names
+    numbers = [name for name in table.column_names if table[name].type == "double"]
+    for name in numbers:
+        column = np.array([float(row[rows[0].index(name)]) for row in rows[1:]])
+        assert column.tobytes() == table[name].to_numpy().tobytes()
+
+
+def test_parquet_carries_seed_versions_and_hashes(finished_run: Path) -> None:
+    metadata = pyarrow.parquet.read_schema(finished_run / "signals.parquet").metadata
+    about = json.loads(metadata[b"simloop"])
+    assert about["seed"] == 0
+    assert about["status"] == "complete"
+    assert set(about["units"]) == {"planner.fmu", "control.fmu", "plant.fmu", "collision.fmu"}
+
+
+def test_the_report_asks_for_nothing_from_the_network(finished_run: Path) -> None:
+    report = (finished_run / "report.html").read_text(encoding="utf-8").replace(r"\u002f", "/")
+    assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=", report)
+    for title in ("Force comparison", "Force difference", "Path", "Velocity comparison", "Velocity difference"):
+        assert title in report
+    assert "time / s" in report
+    assert "force / N" in report
+
+
+def test_list_names_every_scenario_and_robot() -> None:
+    output = call("list").output
+    for name in ("sphere-step", "sphere-offline", "sphere-collision", "sphere-guiding"):
+        assert re.search(rf"^  {name} ", output, re.MULTILINE)
+
+
+def test_build_and_info(tmp_path: Path) -> None:
+    answer = call("build", "sphere-collision", "--out", tmp_path)
+    assert answer.exit_code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(Path(p).name for p in answer.output.split())
+    info = call("info", tmp_path / "plant.fmu").output
+    for words in ("tau[1]", "mass_error", "N", "saved and restored: yes", "Measured joint position"):
+        assert words in info
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["sphere-stp"], "did you mean sphere-step"),
+        (["sphere-step", "--set", "plant.mass_eror=0.1"], "plant.mass_error"),
+        (["sphere-step", "--set", "plnt.mass_error=0.1"], "plant.mass_error"),
+        (["sphere-step", "--set", "plant.mass_error=heavy"], "takes a finite number"),
+        (["sphere-step", "--set", "plant.mass_error=nan"], "takes a finite number"),
+        (["sphere-step", "--set", "plant.mass_error"], "NAME=VALUE"),
+        (["sphere-step", "--set", "plant.mass_error=-3"], "greater than -1"),
+        (["sphere-step", "--set", "plant.contact=sticky"], "none or compliant"),
+        (["sphere-step", "--set", "plant.seed=1.5"], "a whole number"),
+        (["sphere-step", "--set", "plant.tau=1"], "driven by control.tau"),
+        (["sphere-guiding", "--set", "planner.band=wide"], "planner.band cannot be 'wide'"),
+        (["sphere-step", "--step", "0"], "greater than 0 s"),
+        (["sphere-step", "--step", "soon"], "1/2000"),
+        (["sphere-step", "--step", "1/7", "--duration", "1.1"], "whole number of steps"),
+        (["sphere-step", "--at", "1.0"], "TIME:NAME=VALUE"),
+        (["sphere-step", "--at", "1.0:plant.q=1"], "plant.q"),
+        (["sphere-offline", "--set", "planner.table=missing.csv"], "missing.csv"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence_exit_code_2_and_no_trace(
+    arguments: list[str], said: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    answer = call("run", *arguments, "--out", out)
+    assert answer.exit_code == 2
+    assert said in answer.output
+    assert len(answer.output.strip().splitlines()) == 1
+    assert not out.exists()
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    precious = tmp_path / "thesis.tex"
+    precious.write_text("ten years")
+    answer = call("run", "sphere-step", "--out", tmp_path)
+    assert answer.exit_code == 2
+    assert "not results of a run" in answer.output
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_bad_input_leaves_earlier_results_as_they_were(finished_run: Path) -> None:
+    before = {path: path.read_bytes() for path in finished_run.rglob("*") if path.is_file()}
+    assert call("run", "sphere-step", "--set", "plant.noise=-1", "--out", finished_run).exit_code == 2
+    assert {path: path.read_bytes() for path in finished_run.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("arguments", [["info", "missing.fmu"], ["build"], ["build", "--robot", "spher"]])
+def test_other_commands_fail_as_clearly(arguments: list[str]) -> None:
+    answer = call(*arguments)
+    assert answer.exit_code == 2
+    assert len(answer.output.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_leaves_a_readable_result_marked_partial(number: signal.Signals, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [sys.executable, "-c", "from simloop.studio.cli import main; main()"]
+    command += ["run", "sphere-step", "--step", "1/2000", "--duration", "600", "--out", str(out)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(6.0)
+    child.send_signal(number)
+    output, errors = child.communicate(timeout=60)
+    assert child.returncode == 130, errors
+    assert errors == ""
+    assert "partial" in output
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    table = pyarrow.parquet.read_table(out / "signals.parquet")
+    assert record["status"] == "partial"
+    assert 1 < table.num_rows == record["rows"] < 600 * 2000
+    assert json.loads(table.schema.metadata[b"simloop"])["status"] == "partial"
+    assert "This run is partial" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_pipe_gets_no_progress_bar_and_no_escape_codes(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from simloop.studio.cli import main; main()"]
+    command += ["run", "sphere-step", "--duration", "0.5", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "FORCE_COLOR": "1"})
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert "\x1b" not in done.stdout
+    assert "\r" not in done.stdout
+
+
+def test_help_loads_nothing_heavy() -> None:
+    """--help must answer at once: numpy, mujoco, fmpy and rich stay out."""
+    code = "import sys; sys.argv = ['simloop', '--help']\n"
+    code += "from simloop.studio.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+    code += "print(sorted({'numpy', 'mujoco', 'fmpy', 'rich', 'plotly', 'pyarrow'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]"
