@@ -86,8 +86,12 @@ class Arm:
         mujoco.mj_fullM(self.model, self.data, self._M)
         return self._M
 
+    def solve_inertia(self, rows: Vector, out: Vector) -> None:
+        """Write rows · M⁻¹ into `out`, M the inertia after `kinematics`."""
+        mujoco.mj_solveM(self.model, self.data, out, rows)
+
     def kinematics(self, q: Vector) -> None:
-        """Place the bodies at q; then `tool_positions`, `tool_jacobian`, `inertia` and geom poses are valid."""
+        """Place the bodies at q; then tools, `inertia`, `solve_inertia` and geom poses are those of q."""
         self.data.qpos[:] = q
         mujoco.mj_fwdPosition(self.model, self.data)
 

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import lapack
 from simloop.models.arm import Arm, Tools, Vector
 
 # The lag of the robot behind its command is smoothed over this time, s: long against one step's measurement noise,
@@ -76,6 +77,7 @@ class OnlinePlanner:
         self._max_speed = max_speed
         self._band = band
         self._trim = trim
+        self._JMinv = np.zeros((tools.size, arm.n))
 
     def start(self, q: Vector) -> Plan:
         k = self._tools.size
@@ -89,9 +91,10 @@ class OnlinePlanner:
         for i in range(len(plan.speed)):
             tool = slice(3 * i, 3 * i + 3)
             self._advance_tool(plan, i, tool, p[tool], target[tool], h, seeded)
-        plan.command[:] = (target - p) / h
-        if np.any(plan.command):
-            plan.q += self._joint_change(target - p)
+        move = target - p
+        plan.command[:] = move / h
+        if move.any():
+            plan.q += self._joint_change(move)
 
     def _seed(self, plan: Plan, q: Vector, v: Vector, h: float) -> bool:
         """Place the arm where the plan goes on from: the robot's position, or inside the band the plan's own."""
@@ -134,11 +137,12 @@ class OnlinePlanner:
         """Joint change for a tool change, as the model itself gives way when its tools are pulled: inertia-weighted
         (S1, 4.2)."""
         J = self._tools.jacobian()
-        MinvJt = np.linalg.solve(self._arm.inertia(), J.T)
-        mobility, axes = np.linalg.eigh(J @ MinvJt)
+        self._arm.solve_inertia(J, self._JMinv)
+        mobility, axes, _ = lapack.dsyevd(J @ self._JMinv.T)
         free = mobility > RANK_TOLERANCE * mobility[-1]
         axes = axes[:, free]
-        change: Vector = MinvJt @ (axes @ ((axes.T @ dp) / mobility[free]))
+        pull = axes @ ((dp @ axes) / mobility[free])
+        change: Vector = pull @ self._JMinv
         return change
 
 

@@ -14,7 +14,7 @@ from tests.models.test_arm import THREE_LINKS
 BOXES = (Box("floor", (0.0, 0.0, -0.25), (0.5, 0.5, 0.05)), Box("plane", (0.0, 0.0, 0.65), (0.5, 0.5, 0.05)))
 
 
-@pytest.mark.parametrize("z", [-0.15, -0.05, 0.0, 0.2, 0.45, 0.5, 0.55])
+@pytest.mark.parametrize("z", [-0.15, -0.05, 0.0, 0.25, 0.45, 0.5, 0.55])
 def test_the_sphere_is_its_height_less_its_radius_from_the_nearer_box(z: float) -> None:
     clearance = Clearance(Arm(scene_mjcf(ROBOT, BOXES)))
     clearance.update(np.array([z]))

@@ -154,8 +154,14 @@ def test_an_interrupted_run_leaves_a_readable_result_marked_partial(number: sign
     out = tmp_path / "out"
     command = [sys.executable, "-c", "from simloop.studio.cli import main; main()"]
     command += ["run", "sphere-step", "--step", "1/2000", "--duration", "600", "--out", str(out)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(6.0)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    environment = {**os.environ, "TMPDIR": str(scratch)}
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    deadline = time.monotonic() + 60.0
+    while not list(scratch.glob("*/units/collision.fmu")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(1.5)
     child.send_signal(number)
     output, errors = child.communicate(timeout=60)
     assert child.returncode == 130, errors
