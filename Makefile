@@ -9,7 +9,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # Strict: the editable package is a folder of links, which mypy can resolve; a new file needs `make` again.
 EDITABLE := --config-settings editable_mode=strict --editable
 
-.PHONY: demo test lint unit wheel bench docs clean
+.PHONY: demo test lint unit wheel lowest bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/simloop run sphere-step --step 1/2000 --set plant.mass_error=0.1 --out runs/demo
@@ -46,6 +46,14 @@ wheel: $(VENV)/.installed-test
 	.venv-wheel/bin/python -m pip --disable-pip-version-check --quiet install dist/*.whl pytest
 	.venv-wheel/bin/python -m pytest -p no:cacheprovider tests/wheel
 
+# The oldest versions that pyproject.toml admits. coal needs a newer numpy, so the collision library's tests stay out.
+lowest:
+	rm -rf .venv-lowest
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) -c 'import tomllib; print(*(d.replace(">=", "==") for d in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")' > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip --disable-pip-version-check --quiet install -c .venv-lowest/constraints.txt . pytest pytest-xdist hypothesis
+	.venv-lowest/bin/python -m pytest -n 2 --ignore=tests/models/test_gjk.py
+
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/macro_step.py
 
@@ -54,4 +62,4 @@ docs: $(VENV)/.installed
 	$(BIN)/python docs/make_pictures.py
 
 clean:
-	rm -rf $(VENV) .venv-wheel build dist runs *.egg-info
+	rm -rf $(VENV) .venv-wheel .venv-lowest build dist runs *.egg-info

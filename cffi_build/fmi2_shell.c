@@ -58,7 +58,6 @@ typedef struct {
     Py_buffer access;  /* unsigned char[n] */
     const fmi2CallbackFunctions *host;
     char *name;
-    double start_time;
     double last_time;
     int started;
 } Unit;
@@ -265,28 +264,17 @@ FMI2_EXPORT fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size
     return fmi2OK;
 }
 
+/* A unit's start does not depend on when it is: the times are the host's affair. */
 FMI2_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean tolerance_defined, fmi2Real tolerance,
                                            fmi2Real start, fmi2Boolean stop_defined, fmi2Real stop)
 {
-    (void)tolerance_defined;
-    (void)tolerance;
-    (void)stop_defined;
-    (void)stop;
-    Unit *u = c;
-    u->start_time = start;
+    (void)c, (void)tolerance_defined, (void)tolerance, (void)start, (void)stop_defined, (void)stop;
     return fmi2OK;
 }
 
 FMI2_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component c)
 {
-    Unit *u = c;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    fmi2Status status =
-        finish(u, PyObject_CallMethod(u->slave, "setup_experiment", "dOO", u->start_time, Py_None, Py_None));
-    if (status == fmi2OK)
-        status = finish(u, PyObject_CallMethod(u->slave, "enter_initialization_mode", NULL));
-    PyGILState_Release(gil);
-    return status;
+    return call_plain(c, "enter_initialization_mode");
 }
 
 FMI2_EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component c)

@@ -11,6 +11,10 @@ Vector = NDArray[np.float64]
 # Everything that mj_step reads from one step to the next; restoring it repeats the step bit for bit.
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
+# MuJoCo's own answer to a diverged step is a log file in the current folder; the units tell of it through the FMI.
+if mujoco.get_mju_user_warning() is None:
+    mujoco.set_mju_user_warning(lambda message: None)
+
 
 class Arm:
     """The dynamics of an arm with n one-degree joints, each a slide (m) or a hinge (rad).

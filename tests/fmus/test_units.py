@@ -277,12 +277,16 @@ def test_a_table_of_the_wrong_size_or_kind_is_refused(text: str, units: dict[str
     component.close()
 
 
-def test_an_arm_that_blows_up_is_an_error_that_says_what_and_when(units: dict[str, Path]) -> None:
+def test_an_arm_that_blows_up_is_an_error_that_says_what_and_when(
+    units: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     component = open_unit("plant", units["plant"])
     component.set("tau[1]", 1e300)
     with pytest.raises(UnitError, match=r"q_true\[1\].*NaN or infinite in the step from 0 s"):
         component.step(0.0, 1e6)
     component.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_unit_opened_with_anothers_guid_is_refused(units: dict[str, Path], tmp_path: Path) -> None:

@@ -192,3 +192,16 @@ def test_help_loads_nothing_heavy() -> None:
     code += "print(sorted({'numpy', 'mujoco', 'fmpy', 'rich', 'plotly', 'pyarrow'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_readme_shows_the_example_and_it_runs(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    example = (root / "examples/sphere_loop.py").read_text(encoding="utf-8")
+    assert example in (root / "README.md").read_text(encoding="utf-8")
+    assert len(example.splitlines()) <= 15
+    done = subprocess.run(
+        [sys.executable, root / "examples/sphere_loop.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    value = re.fullmatch(r"largest tracking error: (\S+) m\n", done.stdout)
+    assert value is not None, done.stderr
+    assert float(value.group(1)) == pytest.approx(2.5e-7, rel=0.1)
