@@ -5,7 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := pyproject.toml setup.py MANIFEST.in $(shell find cffi_build fmus master models studio -type f \
              \( -name '*.py' -o -name '*.pyi' -o -name '*.c' -o -name '*.h' -o -name '*.xml' \))
-PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
+WARN   := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only
 # Strict: the editable package is a folder of links, which mypy can resolve; a new file needs `make` again.
 EDITABLE := --config-settings editable_mode=strict --editable
 
@@ -34,6 +35,8 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(CC) $(WARN) cffi_build/gjk.c
+	$(CC) $(WARN) -DPy_LIMITED_API=0x030b0000 -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') cffi_build/fmi2_shell.c
 
 unit: $(VENV)/.installed-test
 	$(BIN)/pytest -n 2
@@ -58,7 +61,7 @@ bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/macro_step.py
 
 docs: $(VENV)/.installed
-	$(PIP) install '.[docs]'
+	$(PIP) install $(EDITABLE) '.[docs]'
 	$(BIN)/python docs/make_pictures.py
 
 clean:

@@ -58,7 +58,7 @@ typedef struct {
     Py_buffer access;  /* unsigned char[n] */
     const fmi2CallbackFunctions *host;
     char *name;
-    double last_time;
+    double start_time;
     int started;
 } Unit;
 
@@ -84,16 +84,21 @@ static void say(const Unit *u, fmi2Status status, const char *message)
     free(safe);
 }
 
-/* Turn the pending Python exception into one log line. Needs the GIL. */
+/* Turn the pending Python exception into one log line. A ValueError speaks for itself, others are told with their
+ * type. An interrupt goes on to the host's own Python, which raises it when it is back in charge. Needs the GIL. */
 static fmi2Status fail(const Unit *u)
 {
     PyObject *type = NULL, *value = NULL, *trace = NULL;
+    int interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    int spoken = PyErr_ExceptionMatches(PyExc_ValueError);
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    PyObject *text = value ? PyObject_Str(value) : NULL;
+    PyObject *text = !value ? NULL : spoken ? PyObject_Str(value) : PyObject_Repr(value);
     const char *message = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     say(u, fmi2Error, message && *message ? message : "unknown Python error");
     PyErr_Clear();
+    if (interrupted)
+        PyErr_SetInterrupt();
     Py_XDECREF(text);
     Py_XDECREF(type);
     Py_XDECREF(value);
@@ -222,7 +227,6 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2St
     if (!u)
         return NULL;
     u->host = host;
-    u->last_time = NAN;
     u->name = malloc(strlen(name ? name : "") + 1);
     if (!u->name) {
         free(u);
@@ -264,17 +268,22 @@ FMI2_EXPORT fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size
     return fmi2OK;
 }
 
-/* A unit's start does not depend on when it is: the times are the host's affair. */
 FMI2_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean tolerance_defined, fmi2Real tolerance,
                                            fmi2Real start, fmi2Boolean stop_defined, fmi2Real stop)
 {
-    (void)c, (void)tolerance_defined, (void)tolerance, (void)start, (void)stop_defined, (void)stop;
+    (void)tolerance_defined, (void)tolerance, (void)stop_defined, (void)stop;
+    Unit *u = c;
+    u->start_time = start;
     return fmi2OK;
 }
 
 FMI2_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component c)
 {
-    return call_plain(c, "enter_initialization_mode");
+    Unit *u = c;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    fmi2Status status = finish(u, PyObject_CallMethod(u->slave, "set_start_time", "d", u->start_time));
+    PyGILState_Release(gil);
+    return status;
 }
 
 FMI2_EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component c)
@@ -293,7 +302,6 @@ FMI2_EXPORT fmi2Status fmi2Reset(fmi2Component c)
     Unit *u = c;
     fmi2Status status = call_plain(u, "reset");
     u->started = 0;
-    u->last_time = NAN;
     return status;
 }
 
@@ -458,6 +466,8 @@ FMI2_EXPORT fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state)
 FMI2_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *state)
 {
     (void)c;
+    if (!state)
+        return fmi2OK;
     PyGILState_STATE gil = PyGILState_Ensure();
     Py_XDECREF((PyObject *)*state);
     PyGILState_Release(gil);
@@ -536,18 +546,8 @@ FMI2_EXPORT fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real step,
         send_log(u);
         status = ok ? fmi2OK : fmi2Discard;
     }
-    u->last_time = status == fmi2OK ? time + step : time;
     PyGILState_Release(gil);
     return status;
-}
-
-FMI2_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Real *value)
-{
-    const Unit *u = c;
-    if (kind != fmi2LastSuccessfulTime)
-        return fmi2Discard;
-    *value = u->last_time;
-    return fmi2OK;
 }
 
 /* What these units do not offer; the model description says so. */
@@ -587,6 +587,12 @@ FMI2_EXPORT fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind kind,
 {
     (void)kind, (void)value;
     return unsupported(c, "fmi2GetStatus");
+}
+
+FMI2_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Real *value)
+{
+    (void)kind, (void)value;
+    return unsupported(c, "fmi2GetRealStatus");
 }
 
 FMI2_EXPORT fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Integer *value)

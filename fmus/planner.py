@@ -10,7 +10,7 @@ from simloop.fmus.resources import read_home, read_model, read_tools
 from simloop.fmus.slave import VELOCITY, Port, Role, Slave
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm, Tools
-from simloop.models.planner import OnlinePlanner, Plan
+from simloop.models.planner import OnlinePlanner, Plan, rest_at
 
 
 @dataclass
@@ -51,9 +51,7 @@ class Planner(Slave):
             Port("band", Role.PARAMETER, "Re-seed only when a tool is farther off; 0 is every step", unit="m"),
             Port("trim", Role.PARAMETER, "Largest lag made up for, as an acceleration", unit="m/s2", start=9.82),
         ]
-        k = self.tools.size
-        plan = Plan(q=home.copy(), speed=np.zeros(k // 3), command=np.zeros(k), lag=np.zeros(k))
-        super().__init__(instance_name, resources, ports, State, plan=plan)
+        super().__init__(instance_name, resources, ports, State, plan=rest_at(home, self.tools))
         self.q, self.v, self.q_d = map(self.view, ("q", "v", "q_d"))
 
     def prepare(self) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,12 @@ from simloop.fmus.resources import read_home, read_model
 from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
+
+
+@dataclass
+class State(UnitState):
+    digest: str
+    """Of the table that is played: a state can only go on with the same one."""
 
 
 class Playback(Slave):
@@ -33,7 +41,7 @@ class Playback(Slave):
                 start="",
             ),
         ]
-        super().__init__(instance_name, resources, ports, UnitState)
+        super().__init__(instance_name, resources, ports, State, digest="")
         self._home = np.array(home)
         self.q_d = self.view("q_d")
 
@@ -43,9 +51,16 @@ class Playback(Slave):
         self._rows: Vector = self._home[None]
         if path:
             self._times, self._rows = read_table(path, self._n)
+        self._digest = hashlib.sha256(self._times.tobytes() + self._rows.tobytes()).hexdigest()
 
     def start(self) -> None:
-        self._look_up(0.0)
+        self.state.digest = self._digest
+        self._look_up(self.start_time)
+
+    def restore(self, state: UnitState) -> None:
+        super().restore(state)
+        if self.state.digest != self._digest:
+            raise ValueError(f"table {self.text('table')!r} is not the one that this state was saved with")
 
     def step(self, time: float, h: float) -> None:
         self._look_up(time + h)
@@ -66,13 +81,17 @@ def read_table(path: str, n: int) -> tuple[Vector, Vector]:
     """Times and joint positions of a table for n joints; ValueError names the file and what is wrong."""
     header = ["time", *(f"q[{i + 1}]" for i in range(n))]
     try:
-        with open(path, newline="", encoding="utf-8") as file:
-            lines = list(csv.reader(file))
-        values = np.array(lines[1:], dtype=float)
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+        # utf-8-sig: spreadsheets put a byte-order mark first.
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            lines = [line for line in csv.reader(file) if line]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"table {path!r} cannot be read: {error}") from error
-    if not lines or lines[0] != header or values.ndim != 2 or values.shape[1] != len(header):
-        raise ValueError(f"table {path!r} must have the columns {','.join(header)} and a row of numbers for each time")
+    if len(lines) < 2 or lines[0] != header or any(len(line) != len(header) for line in lines):
+        raise ValueError(f"table {path!r} must have the columns {','.join(header)} and as many numbers in each row")
+    try:
+        values = np.array(lines[1:], dtype=float)
+    except ValueError as error:
+        raise ValueError(f"table {path!r} has something that is not a number: {error}") from error
     if not np.isfinite(values).all() or np.any(np.diff(values[:, 0]) <= 0.0):
         raise ValueError(f"table {path!r} must have finite numbers and times that rise")
     return values[:, 0], values[:, 1:]

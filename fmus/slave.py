@@ -26,12 +26,13 @@ from numpy.typing import NDArray
 from pythonfmu import Boolean, Fmi2Causality, Fmi2Slave, Integer, Real, String
 from pythonfmu.default_experiment import DefaultExperiment
 from pythonfmu.enums import Fmi2Variability
+from simloop.fmus.resources import UNIT
 from simloop.fmus.state import UnitState, copy_into, duplicate, from_bytes, to_bytes
 
 Vector = NDArray[np.float64]
 
 # Exponents of the SI base units, as fmi2 UnitDefinitions want them. Units are written as they are spoken.
-UNITS: dict[str, dict[str, int]] = {
+SI_UNITS: dict[str, dict[str, int]] = {
     "1": {},
     "m": {"m": 1},
     "m/s": {"m": 1, "s": -1},
@@ -70,8 +71,8 @@ class Role(Enum):
 class Port:
     """A variable of a unit, or with `size` a vector of them named `name[1]` … `name[size]`.
 
-    `unit` is one for all elements or a sequence, one each. `start` likewise. `feeds` names the inputs that an output
-    follows at once, without a step; `starts_from` the inputs and parameters that its first value depends on.
+    `unit` is one for all elements or a sequence, one each. `start` likewise. `starts_from` names the inputs and
+    parameters that an output's first value depends on. After that outputs change in steps only.
     """
 
     name: str
@@ -81,7 +82,6 @@ class Port:
     kind: Kind = Kind.REAL
     unit: str | Sequence[str] = "1"
     start: Any = 0.0
-    feeds: tuple[str, ...] = ()
     starts_from: tuple[str, ...] = ()
 
     def elements(self) -> list[str]:
@@ -122,7 +122,7 @@ class Slave(Fmi2Slave):
         numbers.sort(key=lambda port: port.role is Role.PARAMETER)
         texts = [port for port in ports if port.kind is Kind.STRING]
         self.descriptions = tuple(numbers + texts)
-        self._text_parameters = [port for port in texts if port.role is Role.PARAMETER]
+        self._text_parameters = [i for i, port in enumerate(texts) if port.role is Role.PARAMETER]
         self._slices: dict[str, slice] = {}
         self._variables: list[tuple[str, Port, str, Any]] = []
         for port in self.descriptions:
@@ -138,8 +138,9 @@ class Slave(Fmi2Slave):
         self.ports: Vector = self.state.ports
         self.access = bytes(port.kind.value | port.role.value for _, port, _, _ in self._variables[:count])
         signals = sum(port.role is not Role.PARAMETER for _, port, _, _ in self._variables[:count])
-        self._parameters = self.ports[signals:]
+        self._parameters = slice(signals, count)
         self._prepared: tuple[bytes, list[str]] | None = None
+        self.start_time = 0.0
         self.default_experiment = DefaultExperiment(start_time=0.0, stop_time=1.0, step_size=0.005)
         self._blank = duplicate(self.state)
 
@@ -175,20 +176,28 @@ class Slave(Fmi2Slave):
     def name_of(self, reference: int) -> str:
         return self._variables[reference][0] if 0 <= reference < len(self._variables) else "unknown variable"
 
+    def set_start_time(self, time: float) -> None:
+        self.start_time = time
+
     def exit_initialization_mode(self) -> None:
         self._prepare_anew()
         self.start()
         self._check_finite("at the start")
 
     def do_step(self, current_time: float, step_size: float) -> bool:
+        if self._prepared is None:
+            raise ValueError(f"{self.instance_name}: a step was asked for before the unit was initialised")
         if not step_size > 0.0:
             raise ValueError(f"{self.instance_name}: the step size is {step_size}; it must be greater than 0")
-        self.step(current_time, step_size)
+        # What overflows is found below, by name; numpy's own warnings would go to the host's terminal.
+        with np.errstate(all="ignore"):
+            self.step(current_time, step_size)
         self._check_finite(f"in the step from {current_time:.9g} s")
         return True
 
     def reset(self) -> None:
         copy_into(self._blank, self.state)
+        self._prepared = None
 
     def _check_finite(self, when: str) -> None:
         # The sum is one pass over the array; which element is wrong is only asked when one is.
@@ -244,21 +253,31 @@ class Slave(Fmi2Slave):
         return into
 
     def restore(self, state: UnitState) -> None:
+        """Be in `state`, with its parameters; a state whose parameters are refused changes nothing."""
+        before = None if self._prepared == self._given_by(state) else duplicate(self.state)
         copy_into(state, self.state)
-        if self._prepared != self._given():
-            self._prepare_anew()
+        if before is not None:
+            try:
+                self._prepare_anew()
+            except ValueError:
+                copy_into(before, self.state)
+                self._prepare_anew()
+                raise
 
-    _get_fmu_state = save
-    _set_fmu_state = restore
+    def _get_fmu_state(self, into: UnitState | None = None) -> UnitState:
+        return self.save(into)
 
-    def _given(self) -> tuple[bytes, list[str]]:
-        """What the model was or is to be built from."""
-        return self._parameters.tobytes(), [self.text(port.name) for port in self._text_parameters]
+    def _set_fmu_state(self, state: UnitState) -> None:
+        self.restore(state)
+
+    def _given_by(self, state: UnitState) -> tuple[bytes, list[str]]:
+        """What the model is built from."""
+        return state.ports[self._parameters].tobytes(), [state.texts[i] for i in self._text_parameters]
 
     def _prepare_anew(self) -> None:
         self._prepared = None
         self.prepare()
-        self._prepared = self._given()
+        self._prepared = self._given_by(self.state)
 
     def _fmu_state_to_bytes(self, state: UnitState) -> bytes:
         return to_bytes(state)
@@ -288,7 +307,7 @@ class Slave(Fmi2Slave):
         used = sorted({unit for _, port, unit, _ in self._variables if port.kind is Kind.REAL})
         definitions = Element("UnitDefinitions")
         for unit in used:
-            exponents = {base: str(power) for base, power in UNITS[unit].items()}
+            exponents = {base: str(power) for base, power in SI_UNITS[unit].items()}
             SubElement(SubElement(definitions, "Unit", name=unit), "BaseUnit", exponents)
         after = [child.tag for child in root].index("CoSimulation") + 1
         root.insert(after, definitions)
@@ -308,7 +327,7 @@ class Slave(Fmi2Slave):
         initial = SubElement(structure, "InitialUnknowns")
         for index, (_, port, _, _) in enumerate(self._variables):
             if port.role is Role.OUTPUT:
-                for node, names in ((outputs, port.feeds), (initial, port.starts_from)):
+                for node, names in ((outputs, ()), (initial, port.starts_from)):
                     known = sorted(i for name in names for i in self._indices(name))
                     attributes = {"index": str(index + 1), "dependencies": " ".join(map(str, known))}
                     SubElement(node, "Unknown", attributes)
@@ -337,7 +356,7 @@ def load(resources: str, instance_name: str, guid: str) -> Slave:
     """The unit whose resources folder (a file URI or a path) is given; what the FMI library calls."""
     uri = re.match(r"file:", resources)
     folder = Path(urllib.request.url2pathname(urllib.parse.urlparse(resources).path) if uri else resources)
-    unit = json.loads((folder / "unit.json").read_text(encoding="utf-8"))
+    unit = json.loads((folder / UNIT).read_text(encoding="utf-8"))
     if guid != unit["guid"]:
         raise ValueError(f"{instance_name}: the host asked for GUID {guid}, but this unit is {unit['guid']}")
     kind = getattr(importlib.import_module(unit["module"]), unit["class"])

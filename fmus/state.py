@@ -88,6 +88,10 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _is_texts(value: list[Any], count: int) -> bool:
+    return len(value) == count and all(isinstance(text, str) for text in value)
+
+
 def _fill(target: Any, plain: Any, path: str) -> None:
     names = _names(type(target))
     if not isinstance(plain, dict) or sorted(plain) != sorted(names):
@@ -100,12 +104,12 @@ def _fill(target: Any, plain: Any, path: str) -> None:
         try:
             if isinstance(old, np.ndarray):
                 array = np.array(new, dtype=float)
-                if array.shape != old.shape:
-                    raise ValueError(f"shape {array.shape}")
+                if array.shape != old.shape or not np.isfinite(array).all():
+                    raise ValueError(f"{old.size} finite numbers are needed")
                 old[...] = array
             elif isinstance(old, np.random.Generator):
                 old.bit_generator.state = new
-            elif type(new) is type(old) and (not isinstance(old, list) or len(new) == len(old)):
+            elif type(new) is type(old) and (not isinstance(old, list) or _is_texts(new, len(old))):
                 setattr(target, name, new)
             else:
                 raise ValueError("another kind of value")

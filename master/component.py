@@ -105,8 +105,8 @@ class ObjectComponent:
     def initialize(self, time: float) -> None:
         try:
             self._unit.exit_initialization_mode()
-        except ValueError as error:
-            raise UnitError(self.name, "initialisation", str(error), time) from error
+        except (ArithmeticError, ValueError) as error:
+            raise UnitError(self.name, "its start", str(error), time) from error
 
     def set(self, name: str, value: Value) -> None:
         variable = find_variable(self, name)
@@ -143,7 +143,7 @@ class ObjectComponent:
     def step(self, time: float, h: float) -> None:
         try:
             done = self._unit.do_step(time, h)
-        except ValueError as error:
+        except (ArithmeticError, ValueError) as error:
             raise UnitError(self.name, "a step", str(error), time) from error
         if not done:
             raise UnitError(self.name, "a step", "the unit refused the step", time)
@@ -158,14 +158,21 @@ class ObjectComponent:
         pass
 
 
-def check_number(component: str, variable: Variable, value: Value) -> float:
+NUMBERS = {"Real": "a finite number", "Integer": "a whole number of 32 bits", "Boolean": "true or false"}
+
+
+def check_number(component: str, variable: Variable, value: object) -> float:
     """`value` as the number that `variable` can take, or an error that says what it can."""
-    wanted = {"Real": "a finite number", "Integer": "a whole number", "Boolean": "true or false"}[variable.type]
     try:
-        number = float(value)
-    except ValueError:
-        number = {"true": 1.0, "false": 0.0}.get(str(value).lower(), float("nan"))
-    whole = variable.type == "Real" or number == round(number) if np.isfinite(number) else False
-    if not whole or (variable.type == "Boolean" and number not in (0.0, 1.0)):
-        raise SimloopError(f"{component}.{variable.name} cannot be {value!r}; it takes {wanted}")
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = {"true": 1.0, "false": 0.0}.get(str(value).lower(), np.nan)
+    good = bool(np.isfinite(number))
+    if variable.type == "Integer":
+        good = good and number == round(number) and -(2**31) <= number < 2**31
+    elif variable.type == "Boolean":
+        good = number in (0.0, 1.0)
+    if not good:
+        takes = NUMBERS.get(variable.type, "nothing that can be set here")
+        raise SimloopError(f"{component}.{variable.name} cannot be {value!r}; it takes {takes}")
     return number

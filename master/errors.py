@@ -38,6 +38,15 @@ class CannotRollBackError(SimloopError):
         self.component = component
 
 
+# The FMI functions that fail most, in words.
+_CALLS = {
+    "fmi2Instantiate": "loading",
+    "fmi2EnterInitializationMode": "its start",
+    "fmi2ExitInitializationMode": "its start",
+    "fmi2DoStep": "a step",
+}
+
+
 class UnitError(SimloopError):
     """A unit that failed: which, when, in what call, and what it said.
 
@@ -48,7 +57,7 @@ class UnitError(SimloopError):
 
     def __init__(self, component: str, call: str, message: str, time: float | None = None) -> None:
         when = "" if time is None else f" at {time:.9g} s"
-        super().__init__(f"{component} failed in {call}{when}: {message}")
+        super().__init__(f"{component} failed in {_CALLS.get(call, call)}{when}: {message}")
         self.component = component
         self.call = call
         self.time = time

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import shutil
+import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -80,13 +81,22 @@ class FmuComponent:
         }
         self.messages: list[str] = []
         self._slots: list[ctypes.c_void_p] = []
+        self._stage: list[str] = []
         self._time = 0.0
-        self._folder = fmpy.extract(str(self.path))
+        self._folder = tempfile.mkdtemp(prefix="simloop-unit-")
+        self._finish: weakref.finalize[..., FmuComponent]
+        self._finish = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        self._extract()
+        self._instantiate(description)
+        self._finish.detach()
+        self._finish = weakref.finalize(self, _release, self._fmu, self._slots, self._stage, self._folder)
+
+    def _extract(self) -> None:
         try:
-            self._instantiate(description)
-        except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise
+            fmpy.extract(str(self.path), self._folder)
+        # zipfile, zlib and fmpy each have exceptions of their own for a broken or hostile archive.
+        except Exception as error:
+            raise SimloopError(f"{str(self.path)!r} cannot be unpacked: {_one_line(error)}") from error
 
     def _instantiate(self, description: Any) -> None:
         self._callbacks = fmi2CallbackFunctions()
@@ -136,6 +146,7 @@ class FmuComponent:
         )
         for function in ("fmi2EnterInitializationMode", "fmi2ExitInitializationMode"):
             self._check(function, library[function](instance))
+        self._stage.append("initialised")
 
     def set(self, name: str, value: Value) -> None:
         variable = find_variable(self, name)
@@ -196,13 +207,14 @@ class FmuComponent:
             return move
         buffer = (c_type * len(names))()
         shared = np.frombuffer(buffer, dtype=np.dtype(c_type))
+        chosen = slice(None) if len(places) == len(array) else np.array(places)
 
         def move_through_buffer() -> None:
             if writing:
-                shared[:] = array[places]
+                shared[:] = array[chosen]
             check(function_name, function(instance, references, count, buffer))
             if not writing:
-                array[places] = shared
+                array[chosen] = shared
 
         return move_through_buffer
 
@@ -230,12 +242,18 @@ class FmuComponent:
             self._check("fmi2SetFMUstate", status)
 
     def close(self) -> None:
-        """Free the instance and its files. No call may follow."""
-        for slot in self._slots:
-            self._fmu.dll["fmi2FreeFMUstate"](self._instance, ctypes.byref(slot))
-        self._slots.clear()
-        self._fmu.freeInstance()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        """Free the instance and its files, as also happens when the component is let go. No call may follow."""
+        self._finish()
+
+
+def _release(fmu: FMU2Slave, slots: list[ctypes.c_void_p], stage: list[str], folder: str) -> None:
+    instance = ctypes.c_void_p(fmu.component)
+    for slot in slots:
+        fmu.dll["fmi2FreeFMUstate"](instance, ctypes.byref(slot))
+    if stage:
+        fmu.dll["fmi2Terminate"](instance)
+    fmu.freeInstance()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _one_line(error: BaseException) -> str:

@@ -6,17 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from simloop.master.component import Value
+from simloop.master.component import Value, check_number
 from simloop.master.errors import SimloopError, UnitError, WiringError
 from simloop.master.recorder import Recorder
 from simloop.master.result import Result
 from simloop.master.schedule import Clock, Schedule, bind, bind_transfer, written_inputs
 from simloop.master.system import System
 
+# What a step or a duration can be, s.
+SHORTEST, LONGEST = Fraction(1, 10**9), Fraction(10**9)
+
 
 @dataclass(frozen=True)
 class TimedWrite:
-    """Set an undriven input to a value in the first macro step that starts at or after `time` s."""
+    """Set an undriven number to a value in the first macro step that starts at or after `time` s.
+
+    Of two writes at one time the later in the list wins.
+    """
 
     time: Fraction
     name: str
@@ -36,7 +42,7 @@ def run(
 
     Time is counted in whole steps, so "1/2000" s never drifts. `keep_going` is asked before each macro step with the
     number of steps done; when it says no, the result is what was committed, marked incomplete. A unit that fails
-    raises UnitError with that same result as its `result`.
+    raises UnitError with that same result as its `result`. A system runs once.
     """
     h, end = exact_seconds("step", step), exact_seconds("duration", duration)
     steps = int(end / h)
@@ -45,17 +51,18 @@ def run(
     clock = Clock()
     clock.h = float(h)
     actions = bind(system, schedule, clock)
-    due = sorted(writes, key=lambda write: write.time, reverse=True)
-    _check_writes(system, due)
+    due = sorted(writes, key=lambda write: write.time)
+    _check_writes(system, due, schedule, end)
     recorder = Recorder(system, skip=written_inputs(schedule))
     _start(system)
     recorder.commit(0.0)
-    done = 0
+    done = written = 0
     try:
         while done < steps and keep_going(done):
             clock.time = done * h.numerator / h.denominator
-            while due and due[-1].time <= done * h:
-                _write(system, due.pop())
+            while written < len(due) and due[written].time <= done * h:
+                _write(system, due[written])
+                written += 1
             for action in actions:
                 action()
             done += 1
@@ -72,17 +79,21 @@ def exact_seconds(name: str, value: Fraction | str | float) -> Fraction:
         seconds = Fraction(str(value))
     except (ValueError, ZeroDivisionError):
         raise SimloopError(f"the {name} is {value!r}; it must be a time in s such as 1/2000 or 0.005") from None
-    if seconds <= 0:
-        raise SimloopError(f"the {name} is {value}; it must be greater than 0 s")
+    if not SHORTEST <= seconds <= LONGEST:
+        raise SimloopError(f"the {name} is {value}; it must be between {float(SHORTEST)} and {float(LONGEST)} s")
     return seconds
 
 
-def _check_writes(system: System, writes: Sequence[TimedWrite]) -> None:
-    free = set(system.undriven_inputs())
+def _check_writes(system: System, writes: Sequence[TimedWrite], schedule: Schedule, end: Fraction) -> None:
+    free = set(system.undriven_inputs()) - set(written_inputs(schedule))
     for write in writes:
         component, names = system.resolve(write.name)
         if any((component.name, name) not in free for name in names):
             raise WiringError(f"{write.name} cannot be written at {float(write.time)} s: it is not a free input")
+        if not 0 <= write.time < end:
+            raise SimloopError(f"{write.name} cannot be written at {float(write.time)} s: the run is from 0 to {end} s")
+        for name in names:
+            check_number(component.name, component.variables[name], write.value)
 
 
 def _write(system: System, write: TimedWrite) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from simloop.master.component import Action, Value, find_variable
-from simloop.master.errors import CannotRollBackError
+from simloop.master.errors import CannotRollBackError, NameNotFoundError, WiringError
 from simloop.master.system import Connection, System
 
 
@@ -53,9 +53,17 @@ Schedule = tuple[Operation, ...]
 
 
 def check_schedule(system: System, schedule: Schedule) -> None:
-    """Refuse, before anything moves, a schedule that rolls back what cannot be rolled back."""
+    """Refuse, before anything moves, a schedule that names a component that is not there, forgets a connection, or
+    rolls back what cannot be rolled back."""
+    carried = {operation.connection for operation in schedule if isinstance(operation, Transfer)}
+    forgotten = [c for c in system.connections() if c not in carried]
+    if forgotten:
+        names = ", ".join(f"{c.source}.{c.outputs[0]} to {c.target}.{c.inputs[0]}" for c in forgotten)
+        raise WiringError(f"this schedule does not carry the connection from {names}")
     saved = set()
     for operation in schedule:
+        if not isinstance(operation, Transfer) and operation.component not in system.components:
+            raise NameNotFoundError("component", operation.component, system.components)
         if isinstance(operation, Save | Restore) and not system.components[operation.component].can_rollback:
             raise CannotRollBackError(operation.component, "the unit does not offer to save and restore its state")
         if isinstance(operation, Save):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
-from simloop.master.component import Component, Value, elements
-from simloop.master.errors import NameNotFoundError, WiringError
+from simloop.master.component import NUMBERS, Component, Value, check_number, elements
+from simloop.master.errors import NameNotFoundError, SimloopError, WiringError
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,6 @@ class Connection:
     outputs: tuple[str, ...]
     target: str
     inputs: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"{self.source}.{self.outputs[0]} -> {self.target}.{self.inputs[0]}"
 
 
 class System:
@@ -34,10 +31,13 @@ class System:
         self.components: dict[str, Component] = {}
         self.values: dict[tuple[str, str], Value] = {}
         self._drivers: dict[tuple[str, str], str] = {}
+        self._started = False
         for component in components:
             self.add(component)
 
     def add(self, component: Component) -> None:
+        if not component.name or "." in component.name:
+            raise WiringError(f"a component cannot be named {component.name!r}: a name without a dot is needed")
         if component.name in self.components:
             raise WiringError(f"there are two components named {component.name!r}")
         self.components[component.name] = component
@@ -64,6 +64,8 @@ class System:
         if source.causality != "output" or target.causality != "input":
             kinds = f"{source.causality} and {target.causality}"
             raise WiringError(f"{ends} cannot be joined: an output must drive an input, these are {kinds}")
+        if source.type not in NUMBERS or target.type not in NUMBERS:
+            raise WiringError(f"{ends} cannot be joined: only Real, Integer and Boolean variables can")
         if source.type != target.type:
             raise WiringError(f"{ends} cannot be joined: their types are {source.type} and {target.type}")
         if source.unit != target.unit and source.unit is not None and target.unit is not None:
@@ -72,26 +74,44 @@ class System:
         if driver is not None:
             raise WiringError(f"{other.name}.{taken} is driven by {driver}, it cannot be by {one.name}.{output} too")
 
-    def set(self, name: str, value: Value) -> None:
-        """Give a parameter, or an input that nothing drives, a value from the start on; a vector gets it in each
-        element."""
+    def set(self, name: str, value: Value | Sequence[Value]) -> None:
+        """Give a parameter, or an input that nothing drives, a value from the start on.
+
+        A vector takes a sequence of its length, or one value for each of its elements.
+        """
         component, names = self.resolve(name)
-        for variable in names:
-            if component.variables[variable].causality not in ("parameter", "input"):
-                raise WiringError(f"{component.name}.{variable} is not a parameter or an input and cannot be set")
-            driver = self._drivers.get((component.name, variable))
-            if driver is not None:
-                raise WiringError(f"{component.name}.{variable} is driven by {driver} and cannot be set")
-            self.values[component.name, variable] = value
+        values = [value] * len(names) if isinstance(value, str | float | int) else list(value)
+        if len(values) != len(names):
+            raise WiringError(f"{name} has {len(names)} elements, but {len(values)} values were given")
+        checked = [self._check_set(component, *pair) for pair in zip(names, values, strict=True)]
+        self.values |= {(component.name, variable): one for variable, one in zip(names, checked, strict=True)}
+
+    def _check_set(self, component: Component, name: str, value: Value) -> Value:
+        variable = component.variables[name]
+        if variable.causality not in ("parameter", "input"):
+            raise WiringError(f"{component.name}.{name} is not a parameter or an input and cannot be set")
+        driver = self._drivers.get((component.name, name))
+        if driver is not None:
+            raise WiringError(f"{component.name}.{name} is driven by {driver} and cannot be set")
+        if variable.type == "String":
+            return str(value)
+        number = check_number(component.name, variable, value)
+        if variable.type == "Boolean":
+            return bool(number)
+        return int(number) if variable.type == "Integer" else number
 
     def resolve(self, name: str) -> tuple[Component, list[str]]:
         """The component and the scalar variables that "component.variable" means."""
-        prefix, dot, variable = name.partition(".")
+        prefix, _, variable = name.partition(".")
         component = self.components.get(prefix)
-        if component is None or not dot:
-            known = list(self.components) if not dot else [f"{c}.{variable}" for c in self.components]
-            raise NameNotFoundError("variable", name, known)
+        if component is None or not variable:
+            raise NameNotFoundError("variable", name, self._names())
         return component, elements(component, variable)
+
+    def _names(self) -> Iterable[str]:
+        """Every name that can be resolved."""
+        scalars = {f"{c}.{v}" for c, component in self.components.items() for v in component.variables}
+        return scalars | {name.partition("[")[0] for name in scalars}
 
     def between(self, source: str, target: str) -> list[Connection]:
         """The connections from one component to another, in the order they were made."""
@@ -111,13 +131,19 @@ class System:
         ]
 
     def check(self, scheduled: Iterable[tuple[str, str]] = ()) -> None:
-        """Every input must be driven, set, or written by the schedule."""
+        """Every input must be driven, set, or written by the schedule, and not two of these."""
+        for name, variable in scheduled:
+            if (name, variable) in self.values or (name, variable) in self._drivers:
+                raise WiringError(f"{name}.{variable} is written by the schedule, nothing else can drive or set it")
         known = {*self.values, *scheduled}
         loose = [f"{name}.{variable}" for name, variable in self.undriven_inputs() if (name, variable) not in known]
         if loose:
             raise WiringError(f"nothing drives {', '.join(loose)}: connect an output to it or set it")
 
     def initialize(self, time: float = 0.0) -> None:
+        if self._started:
+            raise SimloopError("this system has run already; make a new one for another run")
+        self._started = True
         for (name, variable), value in self.values.items():
             self.components[name].set(variable, value)
         for component in self.components.values():

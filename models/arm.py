@@ -38,7 +38,6 @@ class Arm:
         self.data = mujoco.MjData(self.model)
         mujoco.mj_setConst(self.model, self.data)
         self.n = int(self.model.nv)
-        self.joints = [self.model.joint(i).name for i in range(self.n)]
         self._M = np.zeros((self.n, self.n))
 
     def _check_joints(self) -> None:
@@ -85,9 +84,14 @@ class Arm:
         mujoco.mj_inverse(self.model, data)
         out[:] = data.qfrc_inverse
 
-    def inertia(self) -> Vector:
-        """Joint-space inertia matrix at the position of the last call, shared between calls."""
+    def inertia(self, h: float = 0.0) -> Vector:
+        """Joint-space inertia matrix at the position of the last call, shared between calls.
+
+        With h it is M + h D, what a step of h s divides an impulse by: MuJoCo integrates joint damping D implicitly.
+        """
         mujoco.mj_fullM(self.model, self.data, self._M)
+        if h > 0.0:
+            self._M.flat[:: self.n + 1] += h * self.model.dof_damping
         return self._M
 
     def solve_inertia(self, rows: Vector, out: Vector) -> None:

@@ -17,14 +17,15 @@ class Clearance:
     """The nearest pair of geoms of an arm in its scene.
 
     Tested are an arm's geoms against the fixed ones and against those of other bodies, but not against those of the
-    body its joint sits on.
+    body its joint sits on. Geoms that take no part in contact (contype and conaffinity 0) are only to look at.
     """
 
     def __init__(self, arm: Arm) -> None:
         self._arm = arm
         model = arm.model
-        hulls = [_hull(model, geom) for geom in range(model.ngeom)]
-        self._tests = [(i, j, PairQuery(hulls[i], hulls[j])) for i, j in _pairs(model)]
+        pairs = _pairs(model)
+        hulls = {geom: _hull(model, geom) for geom in sorted({geom for pair in pairs for geom in pair})}
+        self._tests = [(i, j, PairQuery(hulls[i], hulls[j])) for i, j in pairs]
         self.names = [(_geom_name(model, i), _geom_name(model, j)) for i, j, _ in self._tests]
         self.nearest = 0
         self.distance = NOTHING_NEAR
@@ -58,7 +59,8 @@ def _pairs(model: mujoco.MjModel) -> list[tuple[int, int]]:
     def arm_first(i: int, j: int) -> tuple[int, int]:
         return (i, j) if model.body_weldid[model.geom_bodyid[i]] != 0 else (j, i)
 
-    return [arm_first(i, j) for i, j in combinations(range(model.ngeom), 2) if apart(i, j)]
+    solid = [geom for geom in range(model.ngeom) if model.geom_contype[geom] or model.geom_conaffinity[geom]]
+    return [arm_first(i, j) for i, j in combinations(solid, 2) if apart(i, j)]
 
 
 def _hull(model: mujoco.MjModel, geom: int) -> Hull:

@@ -12,8 +12,9 @@ class ControlSimulation:
     `sigma` is the diagonal of the regularisation Σ in kg⁻¹ (slide) or kg⁻¹ m⁻² (hinge), one a joint: how much
     velocity a motor gives up for each unit of impulse. 0 is a rigid motor.
 
-    With G = 1 for motors, (3.3) is (M⁻¹ + Σ) λ = v_d − v_free. The force that a rigid motor needs, τ₀ from the
-    inverse dynamics, has M⁻¹ h τ₀ = v_d − v_free, so (1 + M Σ) λ = h τ₀ and the velocity reached is v_d − Σ λ.
+    With G = 1 for motors and M the inertia that a step sees, (3.3) is (M⁻¹ + Σ) λ = v_d − v_free. The force that a
+    rigid motor needs, τ₀ from the inverse dynamics, has M⁻¹ h τ₀ = v_d − v_free, so (1 + M Σ) λ = h τ₀ and the
+    velocity reached is v_d − Σ λ.
     """
 
     def __init__(self, arm: Arm, sigma: Vector) -> None:
@@ -33,6 +34,6 @@ class ControlSimulation:
         self._arm.inverse(q, v, v_d, h, tau)
         reached[:] = v_d
         if not self._rigid:
-            M = self._arm.inertia()
+            M = self._arm.inertia(h)
             tau[:] = np.linalg.solve(np.eye(self._arm.n) + M * self._sigma, tau)
             reached -= self._sigma * tau * h

@@ -18,6 +18,8 @@ from simloop.models.arm import Arm, Tools, Vector
 LAG_TIME = 0.005
 # A direction in which the tools move less than this part of the easiest one is one they cannot move in.
 RANK_TOLERANCE = 1e-9
+# A plan counts its steps to the goal; beyond this, m, it would lose count.
+FARTHEST_GOAL = 1e6
 
 
 def braking_speed(distance: float, acceleration: float, h: float) -> float:
@@ -43,6 +45,12 @@ class Plan:
     lag: Vector
 
 
+def rest_at(q: Vector, tools: Tools) -> Plan:
+    """A plan that begins at q, at rest."""
+    k = tools.size
+    return Plan(q=np.array(q, dtype=float), speed=np.zeros(k // 3), command=np.zeros(k), lag=np.zeros(k))
+
+
 class OnlinePlanner:
     """Moves each tool straight to its goal, re-seeded from where the robot is.
 
@@ -65,13 +73,15 @@ class OnlinePlanner:
         band: float,
         trim: float,
     ) -> None:
+        if not np.all(np.abs(goal) <= FARTHEST_GOAL):
+            raise ValueError(f"goal is {goal}; it must be within {FARTHEST_GOAL:g} m of the origin")
         if not acceleration > 0.0:
             raise ValueError(f"acceleration is {acceleration}; it must be greater than 0")
         for name, value in (("max_speed", max_speed), ("band", band), ("trim", trim)):
             if value < 0.0:
                 raise ValueError(f"{name} is {value}; it must not be negative")
         self._arm = arm
-        self._tools = tools
+        self.tools = tools
         self._goal = goal.copy()
         self._acceleration = acceleration
         self._max_speed = max_speed
@@ -79,14 +89,10 @@ class OnlinePlanner:
         self._trim = trim
         self._JMinv = np.zeros((tools.size, arm.n))
 
-    def start(self, q: Vector) -> Plan:
-        k = self._tools.size
-        return Plan(q=np.array(q, dtype=float), speed=np.zeros(k // 3), command=np.zeros(k), lag=np.zeros(k))
-
     def step(self, plan: Plan, q: Vector, v: Vector, h: float) -> None:
         """Advance `plan` in place by h s, given where the robot is (q, v); `plan.q` is then the position wanted."""
         seeded = self._seed(plan, q, v, h)
-        p = self._tools.position()
+        p = self.tools.position()
         target = p.copy()
         for i in range(len(plan.speed)):
             tool = slice(3 * i, 3 * i + 3)
@@ -100,16 +106,16 @@ class OnlinePlanner:
         """Place the arm where the plan goes on from: the robot's position, or inside the band the plan's own."""
         if self._band > 0.0:
             self._arm.kinematics(plan.q)
-            planned = self._tools.position().copy()
+            planned = self.tools.position().copy()
             self._arm.kinematics(q)
-            off = (self._tools.position() - planned).reshape(-1, 3)
+            off = (self.tools.position() - planned).reshape(-1, 3)
             if np.max(np.linalg.norm(off, axis=1)) <= self._band:
                 self._arm.kinematics(plan.q)
                 return False
         else:
             self._arm.kinematics(q)
         plan.q[:] = q
-        plan.lag += (plan.command - self._tools.jacobian() @ v - plan.lag) * (h / (h + LAG_TIME))
+        plan.lag += (plan.command - self.tools.jacobian() @ v - plan.lag) * (h / (h + LAG_TIME))
         return True
 
     def _advance_tool(self, plan: Plan, i: int, tool: slice, p: Vector, target: Vector, h: float, seeded: bool) -> None:
@@ -136,7 +142,7 @@ class OnlinePlanner:
     def _joint_change(self, dp: Vector) -> Vector:
         """Joint change for a tool change, as the model itself gives way when its tools are pulled: inertia-weighted
         (S1, 4.2)."""
-        J = self._tools.jacobian()
+        J = self.tools.jacobian()
         self._arm.solve_inertia(J, self._JMinv)
         mobility, axes, _ = lapack.dsyevd(J @ self._JMinv.T)
         free = mobility > RANK_TOLERANCE * mobility[-1]
@@ -148,7 +154,7 @@ class OnlinePlanner:
 
 def record_table(planner: OnlinePlanner, q: Vector, h: float, steps: int) -> Vector:
     """Joint positions at 0, h, 2 h, … of a robot that follows the plan exactly: the off-line plan (S1, 5.2.1)."""
-    plan = planner.start(q)
+    plan = rest_at(q, planner.tools)
     table = np.empty((steps + 1, len(q)))
     table[0] = q
     for k in range(steps):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simloop.master.component import Value
     from simloop.studio.runner import Finished, Progress, Request
 
-BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130
+BAD_INPUT, FAILED, SIGNALLED = 2, 1, 128
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,13 +46,13 @@ def list_command() -> None:
 @click.argument("scenario")
 @click.option("--step", default="1/200", show_default=True, help="Macro step in s, such as 1/2000 or 0.005.")
 @click.option("--duration", help="Length of the run in s; the scenario's own unless given.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of the measurement noise.")
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Seed of the measurement noise; 0 unless given.")
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Set a parameter, such as plant.mass_error=0.1.",
+    help="Set a parameter, such as plant.mass_error=0.1 or planner.goal=0,0,1.",
 )
 @click.option(
     "--at",
@@ -67,7 +67,7 @@ def run_command(
     scenario: str,
     step: str,
     duration: str | None,
-    seed: int,
+    seed: int | None,
     settings: tuple[str, ...],
     writes: tuple[str, ...],
     out: Path | None,
@@ -91,8 +91,10 @@ def run_command(
         with _progress_bar(scenario) as progress:
             finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress)
         _tell(request, finished, folder)
-    if finished.status != "complete":
-        sys.exit(FAILED if finished.error else INTERRUPTED)
+    if finished.stopped_by is not None:
+        sys.exit(SIGNALLED + finished.stopped_by)
+    if finished.error is not None:
+        sys.exit(FAILED)
 
 
 @main.command("build")
@@ -137,30 +139,21 @@ def _clear_errors() -> Iterator[None]:
 
     try:
         yield
+    except BrokenPipeError:
+        raise
     except (SimloopError, OSError) as error:
         click.echo(f"simloop: {error}", err=True)
         sys.exit(BAD_INPUT)
 
 
-def _setting(text: str) -> tuple[str, Value]:
+def _setting(text: str) -> tuple[str, Value | Sequence[Value]]:
     from simloop.master import SimloopError
 
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value.strip():
         raise SimloopError(f"--set {text!r} is not NAME=VALUE, such as plant.mass_error=0.1")
-    return name.strip(), _value(value.strip())
-
-
-def _value(text: str) -> Value:
-    """A number or truth value where it reads as one, else the text; the variable decides whether it takes it."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
+    parts = [part.strip() for part in value.split(",")]
+    return name.strip(), parts[0] if len(parts) == 1 else parts
 
 
 def _timed_write(text: str) -> TimedWrite:
@@ -170,13 +163,20 @@ def _timed_write(text: str) -> TimedWrite:
     if not colon:
         raise SimloopError(f"--at {text!r} is not TIME:NAME=VALUE, such as 1.5:plant.f_ext=20")
     name, value = _setting(setting)
+    if not isinstance(value, str):
+        raise SimloopError(f"--at {text!r} sets more than one value; name one element, such as plant.f_ext[1]")
     return TimedWrite(_moment(time), name, value)
 
 
 def _moment(text: str) -> Fraction:
-    from simloop.master.run import exact_seconds
+    from fractions import Fraction
 
-    return exact_seconds("time of --at", text)
+    from simloop.master import SimloopError
+
+    try:
+        return Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise SimloopError(f"the time of --at is {text!r}; it must be a time in s such as 1.5") from None
 
 
 @contextmanager
@@ -200,13 +200,14 @@ def _progress_bar(label: str) -> Iterator[Progress]:
 
 
 def _tell(request: Request, finished: Finished, folder: Path) -> None:
-    from simloop.studio.report import expectation, format_number
+    from simloop.studio.report import expectation, format_figure
 
-    click.echo(f"{request.scenario.name}: {finished.status}, {len(finished.outcome.result) - 1} steps of {request.h} s")
+    steps = len(finished.outcome.result) - 1
+    state = "complete," if finished.status == "complete" else f"partial, {finished.status} after"
+    click.echo(f"{request.scenario.name}: {state} {steps} steps of {request.h} s")
     for figure in finished.figures.values():
         mark = {True: "ok  ", False: "FAIL", None: "    "}[figure.ok]
-        unit = "" if figure.unit == "1" else figure.unit
-        line = f"  {mark} {figure.label}: {format_number(figure.value)} {unit}".rstrip()
+        line = f"  {mark} {figure.label}: {format_figure(figure)}"
         click.echo(f"{line}   expected {expectation(figure)}" if figure.ok is not None else line)
     if finished.error is not None:
         click.echo(f"simloop: {finished.error}", err=True)

@@ -21,7 +21,7 @@ BLUE, RED, GREY = "#0072B2", "#D55E00", "#6b7280"
 _CURVES: dict[Graph, tuple[str, str, tuple[tuple[str, str], tuple[str, str]]]] = {
     Graph.FORCE_COMPARISON: (
         "Force comparison",
-        "force / {force}",
+        "force / N",
         (
             ("control.tau[{i}]", "τ sent to the plant"),
             ("control.tau_replay[{i}]", "τ′ needed to go where it went"),
@@ -29,31 +29,32 @@ _CURVES: dict[Graph, tuple[str, str, tuple[tuple[str, str], tuple[str, str]]]] =
     ),
     Graph.FORCE_DIFFERENCE: (
         "Force difference",
-        "τ − τ′ / {force}",
+        "τ − τ′ / N",
         (("control.tau[{i}]", ""), ("control.tau_replay[{i}]", "")),
     ),
     Graph.PATH_COMPARISON: (
         "Path comparison",
-        "position / {position}",
+        "position / m",
         (("planner.q_d[{i}]", "q_d planned"), ("plant.q[{i}]", "q measured")),
     ),
     Graph.PATH_DIFFERENCE: (
         "Path difference",
-        "q − q_d / {position}",
+        "q − q_d / m",
         (("plant.q[{i}]", ""), ("planner.q_d[{i}]", "")),
     ),
     Graph.VELOCITY_COMPARISON: (
         "Velocity comparison",
-        "velocity / {velocity}",
+        "velocity / m/s",
         (("control.v_d[{i}]", "v_d wanted"), ("plant.v[{i}]", "v of the plant")),
     ),
     Graph.VELOCITY_DIFFERENCE: (
         "Velocity difference",
-        "v − v_d / {velocity}",
+        "v − v_d / m/s",
         (("plant.v[{i}]", ""), ("control.v_d[{i}]", "")),
     ),
 }
-_UNITS = {"m": {"position": "m", "velocity": "m/s", "force": "N"}}
+# Stretches of a thinned curve; a screen has fewer columns of pixels.
+_STRETCHES = 4000
 _DIFFERENCES = (Graph.FORCE_DIFFERENCE, Graph.PATH_DIFFERENCE, Graph.VELOCITY_DIFFERENCE)
 
 
@@ -74,7 +75,7 @@ def write_report(
         plotly=plotly.offline.get_plotlyjs(),
         plots="\n".join(f'<div class="plot" id="plot{i}"></div>' for i in range(len(plots))),
         data=",\n".join(plots).replace("</", "<\\/"),
-        parameters=_table(sorted(record["parameters"].items())),
+        parameters=_table([*sorted(record["parameters"].items()), *map(_describe_write, record["writes"])]),
         provenance=_table(
             [
                 ("command", record["command"]),
@@ -90,7 +91,6 @@ def write_report(
 def _plot(graph: Graph, outcome: Outcome, markers: tuple[Marker, ...]) -> str:
     title, axis, (first, second) = _CURVES[graph]
     result = outcome.result
-    units = _UNITS["m"]
     time = result["time"]
     a, b = (_numbers(result, pattern.format(i=1)) for pattern, _ in (first, second))
     if graph in _DIFFERENCES:
@@ -103,7 +103,7 @@ def _plot(graph: Graph, outcome: Outcome, markers: tuple[Marker, ...]) -> str:
                 (other["time"], _numbers(other, second[0].format(i=1)), f"{second[1]}, {label}", GREY, 1.6)
                 for label, (other, _) in outcome.variants.items()
             ]
-    return _figure_json(title, axis.format(**units), curves, markers)
+    return _figure_json(title, axis, curves, markers)
 
 
 def _plot_distance(result: Result, markers: tuple[Marker, ...]) -> str:
@@ -115,11 +115,25 @@ def _numbers(result: Result, name: str) -> NDArray[np.float64]:
     return np.asarray(result[name], dtype=np.float64)
 
 
+def _thin(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Enough points to look the same: of a long curve, the least and the greatest of each of many short stretches."""
+    if len(x) <= 2 * _STRETCHES:
+        return x, y
+    size = len(x) // _STRETCHES + 1
+    kept = {0, len(x) - 1}
+    for start in range(0, len(x), size):
+        stretch = y[start : start + size]
+        kept |= {start + int(stretch.argmin()), start + int(stretch.argmax())}
+    places = np.array(sorted(kept))
+    return x[places], y[places]
+
+
 def _figure_json(title: str, axis: str, curves: list[Any], markers: tuple[Marker, ...]) -> str:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    for x, y, name, colour, width in curves:
+    for time, values, name, colour, width in curves:
+        x, y = _thin(time, values)
         line = {"color": colour, "width": width}
         figure.add_trace(
             go.Scatter(x=x, y=y, name=name, line=line, showlegend=bool(name), opacity=0.55 if width > 3 else 1.0)
@@ -132,8 +146,8 @@ def _figure_json(title: str, axis: str, curves: list[Any], markers: tuple[Marker
         title={"text": title, "font": {"size": 15}},
         template="plotly_white",
         height=330,
-        margin={"l": 70, "r": 15, "t": 45, "b": 45},
-        legend={"orientation": "h", "y": 1.12, "x": 1.0, "xanchor": "right"},
+        margin={"l": 70, "r": 15, "t": 70, "b": 45},
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0.0},
         xaxis={"title": {"text": "time / s"}},
         yaxis={"title": {"text": axis}, "exponentformat": "power"},
     )
@@ -144,20 +158,21 @@ def _figure_json(title: str, axis: str, curves: list[Any], markers: tuple[Marker
 def _notice(record: Mapping[str, Any]) -> str:
     if record["status"] == "complete":
         return ""
-    why = record["error"] or "it was interrupted"
+    why = f"it failed: {record['error']}" if record["error"] else "it was interrupted"
     end = f"{record['rows'] - 1} of its steps are recorded"
-    return f'<p class="notice"><b>This run is {record["status"]}.</b> {html.escape(why)}; {end}.</p>'
+    return f'<p class="notice"><b>This run is partial:</b> {html.escape(why)}; {end}.</p>'
 
 
 def _facts(record: Mapping[str, Any]) -> str:
-    facts = (
-        f"step {record['step']} s · {record['duration']:g} s · {record['rows'] - 1} macro steps · seed {record['seed']}"
-    )
-    return html.escape(facts)
+    steps = f"{record['rows'] - 1} macro steps of {record['step']} s"
+    return html.escape(f"{steps} · {record['duration']:g} s · seed {record['seed']}")
 
 
-def format_number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.5g}"
+def format_figure(figure: Figure) -> str:
+    """A figure's value with its unit, for a person."""
+    if figure.value is None:
+        return "none"
+    return f"{figure.value:.5g} {'' if figure.unit == '1' else figure.unit}".rstrip()
 
 
 def expectation(figure: Figure) -> str:
@@ -172,18 +187,21 @@ def expectation(figure: Figure) -> str:
 def _figure_table(figures: Mapping[str, Figure]) -> str:
     words = {True: '<span class="yes">✓ holds</span>', False: '<span class="no">✗ fails</span>', None: ""}
     rows = [
-        f"<tr><td>{html.escape(f.label)}</td><td class=number>{format_number(f.value)}</td>"
-        f"<td>{html.escape(f.unit if f.unit != '1' else '')}</td>"
+        f"<tr><td>{html.escape(f.label)}</td><td class=number>{html.escape(format_figure(f))}</td>"
         f"<td>{html.escape(expectation(f))}</td><td>{words[f.ok]}</td></tr>"
         for f in figures.values()
     ]
-    head = "<tr><th>figure</th><th>value</th><th></th><th>expected</th><th></th></tr>"
+    head = "<tr><th>figure</th><th>value</th><th>expected</th><th></th></tr>"
     return f"<table>{head}{''.join(rows)}</table>" if rows else ""
 
 
 def _table(rows: list[tuple[str, Any]]) -> str:
     cells = (f"<tr><td>{html.escape(str(k))}</td><td><code>{html.escape(_plain(v))}</code></td></tr>" for k, v in rows)
     return f"<table>{''.join(cells)}</table>"
+
+
+def _describe_write(write: Mapping[str, Any]) -> tuple[str, Any]:
+    return f"{write['name']} from {write['time']:g} s on", write["value"]
 
 
 def _plain(value: Any) -> str:
@@ -201,7 +219,7 @@ h1 {{ font-size: 22px; margin: 0; }} h2 {{ font-size: 16px; margin: 28px 0 8px; 
 .plot {{ min-width: 0; }}
 table {{ border-collapse: collapse; }}
 td, th {{ text-align: left; padding: 4px 14px 4px 0; border-bottom: 1px solid #e5e7eb; vertical-align: top; }}
-td.number {{ text-align: right; font-variant-numeric: tabular-nums; }}
+td.number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
 code {{ font-size: 13px; overflow-wrap: anywhere; }}
 .yes {{ color: #047857; }} .no {{ color: #b91c1c; font-weight: bold; }}
 .notice {{ background: #fef3c7; border-left: 4px solid #d97706; padding: 10px 14px; }}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
+import os
 import shutil
 import signal
 import sys
@@ -17,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from simloop.fmus.export import build, instantiate
+from simloop.fmus.export import UNITS, build, instantiate
 from simloop.master import (
     Component,
     FmuComponent,
@@ -33,14 +34,17 @@ from simloop.master import (
 from simloop.master.component import Value
 from simloop.master.run import exact_seconds
 from simloop.studio.report import write_report
-from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, connect_loop
+from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings, connect_loop
 
 _REPORTED_PACKAGES = ("simloop", "fmpy", "mujoco", "numpy", "pyarrow", "pythonfmu", "scipy")
-_WRITTEN = ("run.json", "signals.parquet", "signals.csv", "report.html", "table.csv", "units")
 TABLE = "table.csv"
+_WRITTEN = ("run.json", "signals.parquet", "signals.csv", "report.html", TABLE)
+
+_SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 ComponentMaker = Callable[[str, str], Component]
 Progress = Callable[[int, int], None]
+Stopped = Callable[[], int | None]
 
 
 @dataclass(frozen=True)
@@ -50,8 +54,8 @@ class Request:
     scenario: Scenario
     step: str = "1/200"
     duration: str | None = None
-    seed: int = 0
-    settings: Mapping[str, Value] | None = None
+    seed: int | None = None
+    settings: Mapping[str, Value | Sequence[Value]] | None = None
     writes: Sequence[TimedWrite] = ()
 
     @property
@@ -62,18 +66,21 @@ class Request:
     def seconds(self) -> Fraction:
         return exact_seconds("duration", self.duration) if self.duration is not None else self.scenario.duration
 
-    def parameters(self) -> Parameters:
-        return {"plant.seed": self.seed, **self.scenario.parameters(float(self.h)), **(self.settings or {})}
+    def parameters(self) -> Settings:
+        seed = {} if self.seed is None else {"plant.seed": self.seed}
+        return {**self.scenario.parameters(float(self.h)), **(self.settings or {}), **seed}
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A run as it was: complete, partial (interrupted) or failed."""
+    """A run as it was: complete, interrupted or failed; the last two are partial."""
 
     outcome: Outcome
     figures: dict[str, Figure]
     status: str
     error: SimloopError | None = None
+    stopped_by: int | None = None
+    """The number of the signal that ended it."""
 
 
 def run_in_memory(request: Request, *, progress: Progress = lambda done, total: None) -> Finished:
@@ -84,7 +91,7 @@ def run_in_memory(request: Request, *, progress: Progress = lambda done, total: 
         return ObjectComponent(name, instantiate(kind, scenario.robot, scenario.obstacles, name))
 
     with tempfile.TemporaryDirectory() as folder:
-        return _run_all(request, make, Path(folder), progress)
+        return _run_all(request, make, Path(folder), progress, lambda: None)
 
 
 def run_to_folder(
@@ -92,7 +99,7 @@ def run_to_folder(
 ) -> Finished:
     """Run on FMU files and write the results to `out`, all at the end: bad input leaves no trace there."""
     check_folder(out)
-    with tempfile.TemporaryDirectory() as temporary:
+    with _stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
         staging = Path(temporary)
 
         def make(name: str, kind: str) -> Component:
@@ -101,7 +108,7 @@ def run_to_folder(
                 build(kind, request.scenario.robot, path, request.scenario.obstacles)
             return FmuComponent(name, path)
 
-        finished = _run_all(request, make, staging, progress)
+        finished = _run_all(request, make, staging, progress, stopped)
         _write_results(request, finished, staging, csv, command)
         _publish(staging, out)
     return finished
@@ -109,53 +116,85 @@ def run_to_folder(
 
 def check_folder(out: Path) -> None:
     """Results go into a new folder, an empty one, or one that holds earlier results."""
-    if out.exists() and not out.is_dir():
-        raise SimloopError(f"{str(out)!r} is a file; results need a folder")
-    if out.is_dir() and any(out.iterdir()) and not (out / "run.json").exists():
+    above = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
+    if not above.is_dir():
+        raise SimloopError(f"results cannot go to {str(out)!r}: {str(above)!r} is a file")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise SimloopError(f"results cannot go to {str(out)!r}: {str(above)!r} cannot be written to")
+    if above == out and any(out.iterdir()) and not _is_record(out / "run.json"):
         raise SimloopError(f"{str(out)!r} holds files that are not results of a run; name another folder with --out")
 
 
-def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Progress) -> Finished:
+def _is_record(path: Path) -> bool:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(record, dict) and {"scenario", "status", "units"} <= set(record)
+
+
+def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Progress, stopped: Stopped) -> Finished:
+    """The run and the variants that its scenario compares it with; the first that fails or is stopped is the last."""
     h, scenario = float(request.h), request.scenario
-    parameters = request.parameters()
-    if scenario.table is not None and "planner.table" not in parameters:
-        steps = int(request.seconds / request.h)
-        (folder / TABLE).write_text(scenario.table(h, steps), encoding="utf-8", newline="\n")
-        parameters["planner.table"] = str(folder / TABLE)
-    with _stop_on_signal() as stopped:
-        watch = _Watch(progress, int(request.seconds / request.h), stopped)
-        result, error = _run_once(request, parameters, make, watch)
-        whole = error is None and result.complete
-        others: dict[str, tuple[Result, Parameters]] = {}
-        for variant in scenario.variants(parameters, h) if whole else ():
-            changed = {**parameters, **variant.changes}
-            other, error = _run_once(request, changed, make, watch)
-            others[variant.label] = (other, changed)
-            whole = whole and error is None and other.complete
-    outcome = Outcome(result, parameters, h, others)
+    settings = request.parameters()
+    _keep_table(request, settings, folder)
+    watch = _Watch(progress, int(request.seconds / request.h), stopped)
+    result, parameters, error = _run_once(request, settings, make, watch)
+    whole = error is None and result.complete
+    others: dict[str, tuple[Result, Parameters]] = {}
+    for variant in scenario.variants(parameters, h) if whole else ():
+        try:
+            other, changed, error = _run_once(request, {**settings, **variant.changes}, make, watch)
+        except UnitError as refused:
+            error = refused
+            whole = False
+            break
+        whole = error is None and other.complete
+        if not whole:
+            break
+        others[variant.label] = (other, changed)
+    outcome = Outcome(result, parameters, h, float(request.seconds), others)
     figures = scenario.judge(outcome) if whole else {}
-    return Finished(outcome, figures, "complete" if whole else "failed" if error else "partial", error)
+    return Finished(outcome, figures, "complete" if whole else "failed" if error else "interrupted", error, stopped())
+
+
+def _keep_table(request: Request, settings: Settings, folder: Path) -> None:
+    """Put the off-line planner's table, the scenario's or the user's, beside the results and play it from there."""
+    scenario = request.scenario
+    if scenario.table is None:
+        return
+    if "planner.table" not in settings:
+        text = scenario.table(float(request.h), int(request.seconds / request.h))
+        (folder / TABLE).write_text(text, encoding="utf-8", newline="\n")
+    elif Path(str(settings["planner.table"])).is_file():
+        shutil.copyfile(str(settings["planner.table"]), folder / TABLE)
+    else:
+        raise SimloopError(f"planner.table is {settings['planner.table']!r}, which is not a file")
+    settings["planner.table"] = str(folder / TABLE)
 
 
 def _run_once(
-    request: Request, parameters: Parameters, make: ComponentMaker, watch: _Watch
-) -> tuple[Result, SimloopError | None]:
-    """One run; a unit that fails on the way gives the record up to there and the error."""
+    request: Request, settings: Settings, make: ComponentMaker, watch: _Watch
+) -> tuple[Result, Parameters, UnitError | None]:
+    """One run, with its parameters by full name; a unit that fails on the way gives the record up to there."""
     system = System()
     try:
         for name in ("planner", "control", "plant", "collision"):
             system.add(make(name, request.scenario.planner if name == "planner" else name))
         connect_loop(system)
         system.set("plant.f_ext", 0.0)
-        for name, value in parameters.items():
+        for name, value in settings.items():
             system.set(name, value)
+        parameters = {f"{component}.{variable}": value for (component, variable), value in system.values.items()}
         schedule = simulation_in_the_loop(system)
         times = {"step": request.h, "duration": request.seconds}
-        return run(system, schedule, **times, writes=request.writes, keep_going=watch.keep_going), None
-    except UnitError as error:
-        if error.result is None:
-            raise
-        return error.result, error
+        try:
+            result = run(system, schedule, **times, writes=request.writes, keep_going=watch.keep_going)
+        except UnitError as error:
+            if error.result is None:
+                raise
+            return error.result, parameters, error
+        return result, parameters, None
     finally:
         system.close()
 
@@ -165,29 +204,31 @@ class _Watch:
 
     _EVERY = 64  # macro steps between two looks at the terminal
 
-    def __init__(self, progress: Progress, total: int, stopped: Callable[[], bool]) -> None:
+    def __init__(self, progress: Progress, total: int, stopped: Stopped) -> None:
         self._progress, self._total, self._stopped = progress, total, stopped
 
     def keep_going(self, done: int) -> bool:
         if done % self._EVERY == 0:
             self._progress(done, self._total)
-        return not self._stopped()
+        return self._stopped() is None
 
 
 @contextmanager
-def _stop_on_signal() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C and a polite kill end the run between two macro steps instead of inside a unit."""
+def _stop_on_signal() -> Iterator[Stopped]:
+    """Let Ctrl-C and a polite kill end the run between two macro steps, and not the writing of its results."""
     heard: list[int] = []
 
     def hear(number: int, frame: FrameType | None) -> None:
+        if not heard:
+            os.write(2, b"simloop: stopping; what is recorded so far is being written\n")
         heard.append(number)
 
     try:
-        before = {number: signal.signal(number, hear) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, hear) for number in _SIGNALS}
     except ValueError:  # not in the main thread, where Python lets no one listen for signals
         before = {}
     try:
-        yield lambda: bool(heard)
+        yield lambda: heard[0] if heard else None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -209,12 +250,13 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
     parameters = {name: _portable(value, folder) for name, value in finished.outcome.parameters.items()}
     return {
         "scenario": request.scenario.name,
-        "status": finished.status,
+        "status": "complete" if finished.status == "complete" else "partial",
+        "ended": finished.status,
         "error": None if finished.error is None else str(finished.error),
         "step": str(request.h),
         "duration": float(request.seconds),
         "rows": len(finished.outcome.result),
-        "seed": request.seed,
+        "seed": finished.outcome.parameters.get("plant.seed", 0),
         "parameters": parameters,
         "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in request.writes],
         "summary": {key: _describe_figure(figure) for key, figure in finished.figures.items()},
@@ -247,11 +289,13 @@ def _python_version() -> str:
 
 
 def _publish(staging: Path, out: Path) -> None:
-    """Replace what an earlier run wrote; run.json goes last, so that a folder with one is whole."""
-    out.mkdir(parents=True, exist_ok=True)
-    for name in _WRITTEN:
-        old = out / name
-        shutil.rmtree(old) if old.is_dir() else old.unlink(missing_ok=True)
-    for name in reversed(_WRITTEN):
-        if (staging / name).exists():
-            shutil.move(staging / name, out / name)
+    """Replace, file by file, what an earlier run wrote, and nothing else; run.json goes last."""
+    (out / "units").mkdir(parents=True, exist_ok=True)
+    files = [file.relative_to(staging) for file in sorted(staging.rglob("*")) if file.is_file()]
+    ours = [Path(name) for name in _WRITTEN] + [Path("units") / f"{kind}.fmu" for kind in UNITS]
+    for stale in set(ours) - set(files):
+        (out / stale).unlink(missing_ok=True)
+    for file in sorted(files, key=lambda file: file.name == "run.json"):
+        half = out / file.with_name(file.name + ".part")
+        shutil.copyfile(staging / file, half)
+        half.replace(out / file)

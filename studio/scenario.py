@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -13,6 +13,7 @@ from simloop.master.component import Value
 from simloop.models.robot import Box, Robot
 
 Parameters = dict[str, Value]
+Settings = dict[str, Value | Sequence[Value]]
 
 
 class Graph(Enum):
@@ -63,12 +64,27 @@ class Variant:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A finished run as a scenario judges it: its result, its parameters, and those of its variants by label."""
+    """A finished run as a scenario judges it, and its variants by label.
+
+    `parameters` are all that was set, by full name (`planner.goal[3]`); `seconds` is the duration asked for.
+    """
 
     result: Result
     parameters: Mapping[str, Value]
     h: float
+    seconds: float
     variants: Mapping[str, tuple[Result, Mapping[str, Value]]] = field(default_factory=dict)
+
+    def number(self, name: str, otherwise: float = 0.0) -> float:
+        """A parameter's value, or the unit's own start value when it was not set."""
+        return float(self.parameters.get(name, otherwise))
+
+    def disturbed(self) -> bool:
+        """Whether something other than a mass error comes between the plan and the plant."""
+        soft = any(self.number(name) for name in ("plant.noise", "control.sigma[1]"))
+        return (
+            soft or self.parameters.get("plant.contact", "none") != "none" or bool(self.result["plant.f_ext[1]"].any())
+        )
 
 
 @dataclass(frozen=True)
@@ -93,7 +109,7 @@ class Scenario:
     """Which unit plans: a key of simloop.fmus.export.UNITS."""
     table: Callable[[float, int], str] | None = None
     """The joint table that an off-line planner plays, as CSV, for a step size and a number of steps."""
-    variants: Callable[[Parameters, float], tuple[Variant, ...]] = lambda parameters, h: ()
+    variants: Callable[[Mapping[str, Value], float], tuple[Variant, ...]] = lambda parameters, h: ()
     markers: Callable[[Outcome], tuple[Marker, ...]] = lambda outcome: ()
 
 

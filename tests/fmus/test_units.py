@@ -82,6 +82,27 @@ def test_rollback_equals_never_having_stepped(kind: str, robot: Robot, tmp_path:
     rolled.close()
 
 
+def test_rollback_is_exact_while_bodies_touch(units: dict[str, Path]) -> None:
+    """The contact solver starts from its last answer, so that answer is state too."""
+    straight, rolled = open_unit("plant", units["plant"]), open_unit("plant", units["plant"])
+    slot = None
+    for k in range(300):
+        push = -15.0 if (k // 40) % 2 else 6.0
+        for component in (straight, rolled):
+            component.set("tau[1]", push)
+        straight.step(k * H, H)
+        slot = rolled.save(slot)
+        rolled.set("tau[1]", 40.0)
+        rolled.step(k * H, H)
+        rolled.restore(slot)
+        rolled.step(k * H, H)
+        assert outputs(rolled) == outputs(straight)
+    lowest = min(float(straight.get("q_true[1]")), 0.0)
+    assert lowest < -0.09
+    straight.close()
+    rolled.close()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_saved_state_does_not_change_when_the_unit_goes_on(kind: str, units: dict[str, Path]) -> None:
     component = open_unit(kind, units[kind])
@@ -148,7 +169,13 @@ def test_a_state_that_is_not_this_units_is_refused(data: bytes) -> None:
 def test_fmpy_finds_nothing_wrong_and_simulates(kind: str, units: dict[str, Path]) -> None:
     assert validate_fmu(str(units[kind])) == []
     result = fmpy.simulate_fmu(str(units[kind]), stop_time=0.1, step_size=0.01, output_interval=0.01)
-    assert len(result) == 11
+    component = FmuComponent(kind, units[kind])
+    component.initialize(0.0)
+    for k in range(10):
+        component.step(k * 0.01, 0.01)
+    for name in reals(component, "output"):
+        assert result[name][-1] == pytest.approx(component.get(name), rel=1e-12), name
+    component.close()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -171,6 +198,38 @@ def test_declared_dependencies_are_true(kind: str, units: dict[str, Path]) -> No
     component.writer(names, np.full(len(names), 0.123))()
     assert outputs(component) == before
     component.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_declared_initial_dependencies_are_true(kind: str, units: dict[str, Path], tmp_path: Path) -> None:
+    """An output's first value changes with those variables, and only those, that it declares."""
+    table = tmp_path / "table.csv"
+    table.write_text("time,q[1]\n0,0.25\n")
+    other: dict[str, float | int | str] = {"seed": 3, "replay": True, "contact": "compliant", "table": str(table)}
+    description = fmpy.read_model_description(str(units[kind]))
+    declared = {u.variable.name: {d.name for d in u.dependencies or ()} for u in description.initialUnknowns}
+
+    def first_values(changes: dict[str, float | int | str]) -> dict[str, object]:
+        component = FmuComponent(kind, units[kind])
+        for name, value in changes.items():
+            component.set(name, value)
+        component.initialize(0.0)
+        values = {name: component.get(name) for name in declared}
+        component.close()
+        return values
+
+    ground = {"noise": 1e-3} if kind == "plant" else {}
+    plain = first_values(dict(ground))
+    found: dict[str, set[str]] = {name: set() for name in declared}
+    for known in description.modelVariables:
+        if known.causality in ("input", "parameter"):
+            changed = first_values({**ground, known.name: other.get(known.name, 0.05)})
+            for name in declared:
+                if changed[name] != plain[name]:
+                    found[name].add(known.name)
+    for name, names in found.items():
+        assert names <= declared[name], name
+    assert set().union(*found.values()) == set().union(*declared.values())
 
 
 def test_every_real_has_a_defined_unit(units: dict[str, Path]) -> None:
@@ -287,6 +346,110 @@ def test_an_arm_that_blows_up_is_an_error_that_says_what_and_when(
         component.step(0.0, 1e6)
     component.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_two_detectors_of_an_arm_judge_two_signals(tmp_path: Path) -> None:
+    """One joint's position is off but no joint's force beyond its threshold, and the other way round."""
+    path = build("control", ARM, tmp_path / "control.fmu")
+    for position, force, expected in ((1e-6, 1e6, (1.0, 0.0)), (1.0, 1e-3, (0.0, 1.0))):
+        component = FmuComponent("control", path)
+        component.set("position_threshold", position)
+        component.set("force_threshold", force)
+        component.set("replay", True)
+        component.initialize(0.0)
+        component.set("q_measured[2]", 0.2001)
+        component.step(0.0, H)
+        assert (component.get("contact_by_position"), component.get("contact_by_force")) == expected
+        component.close()
+
+
+def test_the_nearest_pair_is_named_arm_first(units: dict[str, Path]) -> None:
+    component = open_unit("collision", units["collision"])
+    for z, other in ((0.0, "floor"), (0.4, "plane")):
+        component.set("q[1]", z)
+        component.step(0.0, H)
+        assert (component.get("body_a"), component.get("body_b")) == ("sphere", other)
+    component.close()
+
+
+def test_a_step_before_the_start_and_a_refused_state_are_errors_that_change_nothing(units: dict[str, Path]) -> None:
+    component = FmuComponent("plant", units["plant"])
+    with pytest.raises(UnitError, match="before the unit was initialised"):
+        component.step(0.0, H)
+    component.close()
+    slave = instantiate("plant", ROBOT)
+    slave.exit_initialization_mode()
+    bad = slave.save()
+    bad.ports[{v.name: v.reference for v in slave.variables()}["noise"]] = -1.0
+    before = slave.ports.copy()
+    with pytest.raises(ValueError, match="noise"):
+        slave.restore(bad)
+    np.testing.assert_array_equal(slave.ports, before)
+    assert slave.do_step(0.0, H)
+
+
+def test_a_playback_goes_on_only_with_the_table_it_was_saved_with(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("time,q[1]\n0,0\n1,1\n")
+    slaves = [instantiate("playback", ROBOT) for _ in range(2)]
+    slaves[0].set_text("table", str(table))
+    slaves[0].exit_initialization_mode()
+    slaves[0].do_step(0.0, 0.25)
+    state = slaves[0].save()
+    slaves[1].restore(state)
+    slaves[1].do_step(0.25, 0.25)
+    assert slaves[1].view("q_d")[0] == 0.5
+    table.write_text("time,q[1]\n0,0\n1,2\n")
+    with pytest.raises(ValueError, match="not the one"):
+        instantiate("playback", ROBOT).restore(state)
+
+
+def test_a_component_that_is_let_go_leaves_no_files(units: dict[str, Path], tmp_path: Path) -> None:
+    code = f"""
+import tempfile; tempfile.tempdir = {str(tmp_path)!r}
+from simloop.master import FmuComponent, SimloopError
+kept = FmuComponent("plant", {str(units["plant"])!r})
+kept.initialize(0.0)
+kept.save()
+FmuComponent("control", {str(units["control"])!r}).close()
+kept.close()
+kept.close()
+last = FmuComponent("plant", {str(units["plant"])!r})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_archive_that_is_broken_or_leaves_its_folder_is_refused(units: dict[str, Path], tmp_path: Path) -> None:
+    with zipfile.ZipFile(units["plant"]) as archive:
+        description = archive.read("modelDescription.xml")
+    path = tmp_path / "hostile.fmu"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("modelDescription.xml", description)
+        archive.writestr("/absolute.txt", "out")
+    with pytest.raises(SimloopError, match=r"hostile\.fmu.*cannot be unpacked"):
+        FmuComponent("plant", path)
+
+
+def test_an_interrupt_inside_a_unit_reaches_the_script(units: dict[str, Path]) -> None:
+    code = f"""
+import os, signal, threading
+from simloop.master import FmuComponent, UnitError
+unit = FmuComponent("plant", {str(units["plant"])!r})
+unit.initialize(0.0)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    while True:
+        try:
+            unit.step(0.0, 1e-3)
+        except UnitError:
+            pass
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "interrupted\n", done.stderr
 
 
 def test_a_unit_opened_with_anothers_guid_is_refused(units: dict[str, Path], tmp_path: Path) -> None:

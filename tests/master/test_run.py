@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from simloop.master import (
     CannotRollBackError,
+    NameNotFoundError,
     ObjectComponent,
     Restore,
     Save,
@@ -61,7 +62,9 @@ def test_a_component_that_cannot_be_restored_is_refused_before_anything_moves() 
     assert unit.calls == []
 
 
-def loop_of_functions(*, rollback: tuple[str, ...] = ("planner", "control", "plant")) -> tuple[System, list[str]]:
+def loop_of_functions(
+    *, rollback: tuple[str, ...] = ("planner", "control", "plant"), seeded_by: str = "control.q"
+) -> tuple[System, list[str]]:
     """Planner: q + 1. Control: moves where it is told, force = how far. Plant: moves half the force."""
     log: list[str] = []
 
@@ -90,7 +93,7 @@ def loop_of_functions(*, rollback: tuple[str, ...] = ("planner", "control", "pla
     system.connect("planner.q_d", "control.q_d")
     system.connect("control.tau", "plant.tau")
     system.connect("plant.q", "control.q_measured")
-    system.connect("control.q", "planner.q")
+    system.connect(seeded_by, "planner.q")
     return system, log
 
 
@@ -127,6 +130,46 @@ def test_observers_are_stepped_last_in_the_order_they_feed_each_other() -> None:
     assert result["b.y"].tolist()[1:] == result["plant.q"].tolist()[1:]
 
 
+def test_a_connection_that_the_schedule_does_not_carry_is_named() -> None:
+    system, _ = loop_of_functions()
+    with pytest.raises(WiringError, match=r"planner\.q_d to control\.q_d"):
+        run(system, (Step("planner"), Step("control"), Step("plant")), step=1, duration=1)
+
+
+def test_a_planner_seeded_by_the_plant_hears_of_every_step() -> None:
+    system, _ = loop_of_functions(seeded_by="plant.q")
+    result = run(system, simulation_in_the_loop(system), step=1, duration=3)
+    assert result["planner.q_d"].tolist() == [0.0, 1.0, 1.5, 2.0]
+
+
+def test_what_is_not_there_or_goes_round_in_a_ring_is_told() -> None:
+    system, _ = loop_of_functions()
+    with pytest.raises(NameNotFoundError, match="'mover'"):
+        simulation_in_the_loop(system, planner="mover")
+    with pytest.raises(NameNotFoundError, match="'nobody'"):
+        run(System([ObjectComponent("a", counting())]), (Step("nobody"),), step=1, duration=1)
+    for name in ("x", "z"):
+        system.add(ObjectComponent(name, FunctionUnit(inputs=["u"], outputs=["y"])))
+    system.connect("x.y", "z.u")
+    system.connect("z.y", "x.u")
+    with pytest.raises(WiringError, match="ring"):
+        simulation_in_the_loop(system)
+
+
+def test_a_system_runs_once() -> None:
+    system = System([ObjectComponent("a", counting())])
+    run(system, (Step("a"),), step=1, duration=1)
+    with pytest.raises(SimloopError, match="has run already"):
+        run(system, (Step("a"),), step=1, duration=1)
+
+
+def test_of_two_writes_at_one_time_the_later_wins() -> None:
+    system = System([ObjectComponent("a", FunctionUnit(inputs=["u"]))])
+    system.set("a.u", 0.0)
+    writes = [TimedWrite(Fraction(1), "a.u", 5.0), TimedWrite(Fraction(1), "a.u", 7.0)]
+    assert run(system, (Step("a"),), step=1, duration=3, writes=writes)["a.u"].tolist() == [0.0, 0.0, 7.0, 7.0]
+
+
 def test_a_write_happens_in_the_first_step_at_or_after_its_time() -> None:
     def step(values: dict[str, float], time: float, h: float) -> None:
         values["y"] = values["u"]
@@ -136,8 +179,17 @@ def test_a_write_happens_in_the_first_step_at_or_after_its_time() -> None:
     writes = [TimedWrite(Fraction(3, 10), "a.u", 7.0), TimedWrite(Fraction(1, 4), "a.u", 5.0)]
     result = run(system, (Step("a"),), step="1/10", duration="1/2", writes=writes)
     assert result["a.y"].tolist() == [0, 0, 0, 0, 7.0, 7.0]
-    with pytest.raises(WiringError, match=r"a\.y"):
-        run(system, (Step("a"),), step=1, duration=1, writes=[TimedWrite(Fraction(0), "a.y", 1.0)])
+
+
+def test_a_write_to_what_is_not_a_free_input_or_outside_the_run_is_refused_before_it() -> None:
+    unit = FunctionUnit(inputs=["u"], outputs=["y"])
+    system = System([ObjectComponent("a", unit)])
+    system.set("a.u", 0.0)
+    wrong = [("a.y", 0, 1.0, "free input"), ("a.u", 1, 1.0, "from 0 to 1 s"), ("a.u", 0, "x", "a finite number")]
+    for name, time, value, said in wrong:
+        with pytest.raises(SimloopError, match=said):
+            run(system, (Step("a"),), step=1, duration=1, writes=[TimedWrite(Fraction(time), name, value)])
+    assert unit.calls == []
 
 
 def test_a_run_that_is_stopped_keeps_what_was_committed_and_says_so() -> None:

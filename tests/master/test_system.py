@@ -78,6 +78,22 @@ def test_an_output_cannot_be_set_and_two_components_need_two_names() -> None:
         System([source("a"), sink("a")])
 
 
+def test_a_vector_can_be_set_from_a_sequence_of_its_length() -> None:
+    system = System([sink("b", size=3)])
+    system.set("b.u", [1.0, 2.0, 3.0])
+    assert list(system.values.values()) == [1.0, 2.0, 3.0]
+    with pytest.raises(WiringError, match="3 elements, but 2"):
+        system.set("b.u", [1.0, 2.0])
+    with pytest.raises(SimloopError, match="a finite number"):
+        system.set("b.u", [1.0, 2.0, None])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("name", ["", "a.b"])
+def test_a_component_needs_a_name_that_can_be_used(name: str) -> None:
+    with pytest.raises(WiringError, match="cannot be named"):
+        System([sink(name)])
+
+
 @pytest.mark.parametrize("name", ["a.yy", "aa.y", "a", "a.", ".y", ""])
 def test_a_wrong_name_gets_the_nearest_right_ones(name: str) -> None:
     system = System([source("a", size=1)])

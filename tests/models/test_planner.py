@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simloop.models.arm import Arm, Tools
-from simloop.models.planner import OnlinePlanner, braking_speed, record_table
+from simloop.models.planner import OnlinePlanner, braking_speed, record_table, rest_at
 from simloop.models.robots.sphere import ROBOT
 
 
@@ -65,7 +65,7 @@ def test_a_robot_heavier_than_its_model_still_gets_a_plan_that_arrives() -> None
     h, e, g = 1 / 200, 0.1, 9.82
     planner = make_planner(1.0, trim=g)
     q, v = np.zeros(1), np.zeros(1)
-    plan = planner.start(q)
+    plan = rest_at(q, planner.tools)
     for _ in range(1600):
         planner.step(plan, q, v, h)
         v = v + ((plan.q - q) / h - v + g * h) / (1 + e) - g * h
@@ -78,7 +78,7 @@ def test_against_a_wall_the_plan_runs_ahead_by_no_more_than_the_trim() -> None:
     h, trim = 1 / 2000, 9.82
     planner = make_planner(1.0, trim=trim)
     q, v = np.array([0.5]), np.zeros(1)
-    plan = planner.start(q)
+    plan = rest_at(q, planner.tools)
     for _ in range(4000):
         planner.step(plan, q, v, h)
     assert 0.0 < (plan.q[0] - 0.5) / h**2 <= trim + 2 * 0.1 + 1e-9
@@ -86,7 +86,7 @@ def test_against_a_wall_the_plan_runs_ahead_by_no_more_than_the_trim() -> None:
 
 def test_inside_the_band_the_plan_does_not_follow_the_robot_and_outside_it_does() -> None:
     planner = make_planner(0.5, cap=0.0, band=1e-3)
-    plan = planner.start(np.zeros(1))
+    plan = rest_at(np.zeros(1), planner.tools)
     planner.step(plan, np.array([9e-4]), np.zeros(1), 0.005)
     assert plan.q[0] == 0.0
     planner.step(plan, np.array([1.1e-3]), np.zeros(1), 0.005)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -83,6 +84,7 @@ def test_list_names_every_scenario_and_robot() -> None:
     output = call("list").output
     for name in ("sphere-step", "sphere-offline", "sphere-collision", "sphere-guiding"):
         assert re.search(rf"^  {name} ", output, re.MULTILINE)
+    assert re.search(r"^Robots.*\n  sphere$", output, re.MULTILINE)
 
 
 def test_build_and_info(tmp_path: Path) -> None:
@@ -108,11 +110,20 @@ def test_build_and_info(tmp_path: Path) -> None:
         (["sphere-step", "--set", "plant.seed=1.5"], "a whole number"),
         (["sphere-step", "--set", "plant.tau=1"], "driven by control.tau"),
         (["sphere-guiding", "--set", "planner.band=wide"], "planner.band cannot be 'wide'"),
-        (["sphere-step", "--step", "0"], "greater than 0 s"),
+        (["sphere-step", "--step", "0"], "between 1e-09 and 1000000000.0 s"),
+        (["sphere-step", "--duration", "1e400"], "between"),
         (["sphere-step", "--step", "soon"], "1/2000"),
         (["sphere-step", "--step", "1/7", "--duration", "1.1"], "whole number of steps"),
         (["sphere-step", "--at", "1.0"], "TIME:NAME=VALUE"),
         (["sphere-step", "--at", "1.0:plant.q=1"], "plant.q"),
+        (["sphere-step", "--at", "1.0:plant.f_ext=heavy"], "takes a finite number"),
+        (["sphere-step", "--at", "9:plant.f_ext=1"], "from 0 to 8 s"),
+        (["sphere-step", "--at", "soon:plant.f_ext=1"], "a time in s"),
+        (["sphere-step", "--set", "control.replay=true"], "written by the schedule"),
+        (["sphere-step", "--set", "planner.goal=0,1"], "3 elements, but 2 values"),
+        (["sphere-step", "--set", "planner.goal=1e200"], "within 1e+06 m"),
+        (["sphere-step", "--set", "plant.seed=3000000000"], "32 bits"),
+        (["sphere-step", "--set", "mass_error=0.1"], "plant.mass_error"),
         (["sphere-offline", "--set", "planner.table=missing.csv"], "missing.csv"),
     ],
 )
@@ -134,6 +145,78 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
     assert answer.exit_code == 2
     assert "not results of a run" in answer.output
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_only_what_an_earlier_run_wrote_is_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert call("run", "sphere-offline", "--duration", "0.1", "--out", out, "--csv").exit_code == 0
+    (out / "notes.txt").write_text("mine")
+    (out / "units" / "mine.c").write_text("mine")
+    assert call("run", "sphere-step", "--duration", "0.1", "--out", out).exit_code == 0
+    assert (out / "notes.txt").exists()
+    assert sorted(path.name for path in (out / "units").iterdir()) == [
+        "collision.fmu",
+        "control.fmu",
+        "mine.c",
+        "planner.fmu",
+        "plant.fmu",
+    ]
+    assert not (out / "signals.csv").exists()
+    assert not (out / "table.csv").exists()
+
+
+def test_a_foreign_run_json_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"unrelated": 1}')
+    answer = call("run", "sphere-step", "--duration", "0.1", "--out", tmp_path)
+    assert answer.exit_code == 2
+    assert (tmp_path / "run.json").read_text() == '{"unrelated": 1}'
+
+
+def test_a_folder_below_a_file_is_refused_before_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    answer = call("run", "sphere-step", "--duration", "1e9", "--step", "1/1000000", "--out", tmp_path / "file" / "sub")
+    assert answer.exit_code == 2
+    assert "is a file" in answer.output
+
+
+def test_a_users_table_is_played_and_kept_with_its_hash(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_bytes("\ufefftime,q[1]\r\n0,0\r\n0.5,0.01\r\n".encode())
+    answer = call(
+        "run", "sphere-offline", "--set", f"planner.table={table}", "--duration", "1", "--out", tmp_path / "out"
+    )
+    assert answer.exit_code == 0, answer.output
+    record = json.loads((tmp_path / "out/run.json").read_text(encoding="utf-8"))
+    assert record["inputs"] == {"table.csv": hashlib.sha256(table.read_bytes()).hexdigest()}
+    signals = pyarrow.parquet.read_table(tmp_path / "out/signals.parquet")
+    assert signals["planner.q_d[1]"].to_numpy()[-1] == 0.01
+
+
+def test_a_seed_is_recorded_whichever_way_it_was_given(tmp_path: Path) -> None:
+    for arguments in (["--seed", "7"], ["--set", "plant.seed=7"]):
+        assert call("run", "sphere-step", "--duration", "0.1", *arguments, "--out", tmp_path / "out").exit_code == 0
+        assert json.loads((tmp_path / "out/run.json").read_text(encoding="utf-8"))["seed"] == 7
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["planner.goal[3]=0.5"],
+        ["planner.goal=0,0,-0.05"],
+        ["plant.mass_error=0.1", "planner.acceleration=5"],
+        ["plant.mass_error=-0.1"],
+        ["plant.mass_error=0.5"],
+        ["control.sigma=0.1"],
+        ["planner.max_speed=0.2"],
+        ["planner.trim=0"],
+    ],
+)
+def test_no_lawful_run_is_said_to_fail(settings: list[str], tmp_path: Path) -> None:
+    """The figures' laws follow the parameters: goal, acceleration, speed cap, sign and size of the mass error."""
+    arguments = [part for setting in settings for part in ("--set", setting)]
+    answer = call("run", "sphere-step", *arguments, "--out", tmp_path / "out")
+    assert answer.exit_code == 0
+    assert "FAIL" not in answer.output
 
 
 def test_bad_input_leaves_earlier_results_as_they_were(finished_run: Path) -> None:
@@ -162,11 +245,13 @@ def test_an_interrupted_run_leaves_a_readable_result_marked_partial(number: sign
     while not list(scratch.glob("*/units/collision.fmu")) and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(1.5)
-    child.send_signal(number)
+    for _ in range(3):
+        child.send_signal(number)
+        time.sleep(0.1)
     output, errors = child.communicate(timeout=60)
-    assert child.returncode == 130, errors
-    assert errors == ""
-    assert "partial" in output
+    assert child.returncode == 128 + number, errors
+    assert errors == "simloop: stopping; what is recorded so far is being written\n"
+    assert "partial, interrupted after" in output
     record = json.loads((out / "run.json").read_text(encoding="utf-8"))
     table = pyarrow.parquet.read_table(out / "signals.parquet")
     assert record["status"] == "partial"
