@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import json
+import math
 import re
 import urllib.parse
 import urllib.request
@@ -201,7 +202,7 @@ class Slave(Fmi2Slave):
 
     def _check_finite(self, when: str) -> None:
         # The sum is one pass over the array; which element is wrong is only asked when one is.
-        if not np.isfinite(self.ports.sum()):
+        if not math.isfinite(np.add.reduce(self.ports)):
             wrong = [self.name_of(int(i)) for i in np.flatnonzero(~np.isfinite(self.ports))]
             if wrong:
                 raise ValueError(f"{self.instance_name}: {', '.join(wrong)} became NaN or infinite {when}")

@@ -134,14 +134,19 @@ def _figure_json(title: str, axis: str, curves: list[Any], markers: tuple[Marker
     figure = go.Figure()
     for time, values, name, colour, width in curves:
         x, y = _thin(time, values)
-        line = {"color": colour, "width": width}
+        line = {"color": colour, "width": width, "simplify": False}
         figure.add_trace(
             go.Scatter(x=x, y=y, name=name, line=line, showlegend=bool(name), opacity=0.55 if width > 3 else 1.0)
         )
     for k, marker in enumerate(markers):
         # Labels of instants a step apart would lie on each other; each gets a line of its own.
-        label = {"text": f"{marker.label} {marker.time:.4f} s", "font": {"size": 11}, "yshift": -14 * k}
-        figure.add_vline(x=marker.time, line={"color": GREY, "width": 1, "dash": "dot"}, annotation=label)
+        label = {
+            "text": f"{marker.label} {marker.time:.4f} s",
+            "font": {"size": 11},
+            "yshift": 14 * (len(markers) - 1 - k),
+        }
+        line = {"color": GREY, "width": 1, "dash": "dot"}
+        figure.add_vline(x=marker.time, line=line, annotation=label, annotation_position="bottom right")
     figure.update_layout(
         title={"text": title, "font": {"size": 15}},
         template="plotly_white",
