@@ -35,7 +35,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(CC) $(WARN) cffi_build/gjk.c
+	$(CC) $(WARN) -O2 cffi_build/gjk.c
 	$(CC) $(WARN) -DPy_LIMITED_API=0x030b0000 -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') cffi_build/fmi2_shell.c
 
 unit: $(VENV)/.installed-test

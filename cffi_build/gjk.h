@@ -33,7 +33,7 @@
 #define GJK_ROUNDING 1e-14
 /* Larger coordinates would overflow a squared cross product. */
 #define GJK_MAX_COORDINATE 1e60
-/* Largest entry of R^T R - I that still counts as a rotation. */
+/* Largest sum of the entries of R R^T - I, by size, that still counts as a rotation. */
 #define GJK_ROTATION_TOLERANCE 1e-6
 #define GJK_MAX_ITERATIONS 512
 #define GJK_MAX_POINTS 1024
@@ -48,16 +48,28 @@ typedef enum gjk_status {
     GJK_BAD_POSE       /* not finite, beyond the range, or not a rotation */
 } gjk_status;
 
-/* Written by gjk_body_init, read only after. The vertices stay the caller's
- * and must outlive the body. */
+/* How the farthest vertex along a direction is looked for; chosen for the body and the machine when it is made. */
+typedef enum gjk_search { GJK_SCAN, GJK_SCAN_AVX2, GJK_CLIMB } gjk_search;
+
+/* Written by gjk_body_init and gjk_body_climb, read only after. All arrays stay the caller's and must outlive the
+ * body. */
 typedef struct gjk_body {
     const double *vertices; /* count rows of x, y, z in the body's frame */
-    int32_t count;
+    const double *lanes;    /* the same by coordinate: padded x, then y, then z */
+    const int32_t *first, *neighbours, *starts; /* for climbing, or NULL */
+    int32_t count, padded;
+    gjk_search search;
     double radius;
     double centre[3]; /* middle of the bounding box */
     double bound;     /* largest distance of a vertex from centre */
     double reach;     /* largest distance of a vertex from the frame's origin */
 } gjk_body;
+
+/* What a pair remembers from one query to the next, the caller's, all zero at first. Any contents are safe: they change
+ * how long a query takes, not its answer. */
+typedef struct gjk_cache {
+    double axis[3]; /* of the last query, in the frame of a */
+} gjk_cache;
 
 /* x_world = rotation x_body + translation, rotation row by row. */
 typedef struct gjk_pose {
@@ -111,20 +123,27 @@ typedef struct gjk_workspace {
     int32_t spare[GJK_MAX_FACES];
 } gjk_workspace;
 
-/* Checks and measures a body. GJK_OK, GJK_BAD_COUNT, GJK_BAD_VERTEX or
+/* Doubles that the lanes of a body need; they must be 32-byte aligned. */
+int32_t gjk_lanes_size(int32_t count);
+
+/* Checks and measures a body, and lays its vertices out in lanes. GJK_OK, GJK_BAD_COUNT, GJK_BAD_VERTEX or
  * GJK_BAD_RADIUS. */
-gjk_status gjk_body_init(gjk_body *body, const double *vertices, int32_t count, double radius);
+gjk_status gjk_body_init(gjk_body *body, const double *vertices, int32_t count, double radius, double *lanes);
 
-/* Signed distance of the swept bodies. GJK_OK fills result. GJK_NOT_CONVERGED
- * fills lower, upper and iterations, and distance with a NaN. GJK_BAD_POSE
- * leaves result alone. */
-gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b,
-                        const gjk_pose *pose_b, gjk_workspace *work, gjk_result *result);
+/* Lets queries climb along the edges of the body: vertex i has the neighbours neighbours[first[i]] up to, not including,
+ * neighbours[first[i + 1]]. The vertices must be those of a convex polyhedron and the neighbours all its edges, else
+ * answers are wrong. Fills starts, GJK_STARTS long. */
+#define GJK_STARTS 96
+void gjk_body_climb(gjk_body *body, const int32_t *first, const int32_t *neighbours, int32_t *starts);
 
-/* Sets *answer to 1 if the swept bodies overlap or touch within the
- * certificate's tolerance, else 0; stops at the first proof of either.
- * GJK_OK, GJK_NOT_CONVERGED (*answer = -1) or GJK_BAD_POSE. */
-gjk_status gjk_intersects(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b,
-                          const gjk_pose *pose_b, int32_t *answer);
+/* Signed distance of the swept bodies. cache may be NULL. GJK_OK fills result. GJK_NOT_CONVERGED fills lower, upper and
+ * iterations, and distance with a NaN. GJK_BAD_POSE leaves result alone. */
+gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
+                        gjk_cache *cache, gjk_workspace *work, gjk_result *result);
+
+/* Sets *answer to 1 if the swept bodies overlap or touch within the certificate's tolerance, else 0; stops at the first
+ * proof of either. GJK_OK, GJK_NOT_CONVERGED (*answer = -1) or GJK_BAD_POSE. */
+gjk_status gjk_intersects(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
+                          int32_t *answer);
 
 #endif

@@ -4,7 +4,9 @@ import sys
 
 from cffi import FFI
 
-flags = [] if sys.platform == "win32" else ["-std=c11", "-O2", "-Wall", "-Wextra"]
+flags = [] if sys.platform == "win32" else ["-std=c11", "-O3", "-Wall", "-Wextra"]
+
+PARTS = ("gjk", "gjk_vector", "gjk_support", "gjk_simplex", "gjk_fast", "gjk_epa")
 
 ffibuilder = FFI()
 
@@ -14,6 +16,7 @@ ffibuilder.cdef(
         GJK_OK, GJK_NOT_CONVERGED, GJK_BAD_COUNT, GJK_BAD_VERTEX, GJK_BAD_RADIUS, GJK_BAD_POSE, ...
     } gjk_status;
     typedef struct gjk_body { ...; } gjk_body;
+    typedef struct gjk_cache { double axis[3]; ...; } gjk_cache;
     typedef struct gjk_workspace { ...; } gjk_workspace;
     typedef struct gjk_pose { double rotation[9]; double translation[3]; } gjk_pose;
     typedef struct gjk_result {
@@ -22,11 +25,15 @@ ffibuilder.cdef(
         int32_t index_a[4], index_b[4], count, iterations;
         ...;
     } gjk_result;
+    #define GJK_STARTS ...
+    int32_t gjk_lanes_size(int32_t count);
     gjk_status gjk_body_init(
-        gjk_body *body, const double *vertices, int32_t count, double radius);
+        gjk_body *body, const double *vertices, int32_t count, double radius, double *lanes);
+    void gjk_body_climb(
+        gjk_body *body, const int32_t *first, const int32_t *neighbours, int32_t *starts);
     gjk_status gjk_distance(
         const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
-        gjk_workspace *work, gjk_result *result);
+        gjk_cache *cache, gjk_workspace *work, gjk_result *result);
     gjk_status gjk_intersects(
         const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
         int32_t *answer);
@@ -37,7 +44,7 @@ ffibuilder.set_source(
     "simloop.models._gjk",
     '#include "gjk.h"',
     sources=["cffi_build/gjk.c"],
-    depends=["cffi_build/gjk.h"],
+    depends=[f"cffi_build/{part}.h" for part in PARTS],
     include_dirs=["cffi_build"],
     extra_compile_args=flags,
     py_limited_api=True,

@@ -11,10 +11,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial import ConvexHull, QhullError
 from simloop.models._gjk import ffi, lib
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Pose: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
+
+# From this many corners on, climbing along edges is quicker than looking at every corner.
+CLIMB_FROM = 300
+# How far outside the hull's faces, as a part of its size, a dropped point may lie: qhull's own rounding.
+HULL_TOLERANCE = 1e-14
 
 _new_scratch = ffi.new_allocator(should_clear_after_alloc=False)
 
@@ -39,7 +45,11 @@ class ConvergenceError(ArithmeticError):
 
 
 class Hull:
-    """Convex hull of `vertices` (n, 3), n >= 1, swept by a sphere of `radius`."""
+    """Convex hull of `vertices` (n, 3), n >= 1, swept by a sphere of `radius`.
+
+    Points that are not corners of the hull are dropped; `corners` are the numbers of those kept, and answers number
+    vertices as they were given. Flat, straight and single-point bodies keep every different point.
+    """
 
     def __init__(self, vertices: npt.ArrayLike, radius: float = 0.0) -> None:
         self.vertices: Array = np.array(vertices, dtype=np.float64, order="C")
@@ -47,9 +57,17 @@ class Hull:
             raise ValueError(f"vertices must have shape (n, 3), got {self.vertices.shape}")
         self.vertices.flags.writeable = False
         self.radius = float(radius)
+        self.corners, triangles = _corners(self.vertices)
+        kept = np.ascontiguousarray(self.vertices[self.corners])
+        lanes = _aligned(lib.gjk_lanes_size(len(kept)))
         self._body = ffi.new("gjk_body *")
-        self._pinned = ffi.from_buffer("double[]", self.vertices)
-        _check(lib.gjk_body_init(self._body, self._pinned, len(self.vertices), self.radius))
+        # The C body points into these.
+        self._pinned = [ffi.from_buffer("double[]", kept), ffi.from_buffer("double[]", lanes)]
+        _check(lib.gjk_body_init(self._body, self._pinned[0], len(kept), self.radius, self._pinned[1]))
+        if len(kept) >= CLIMB_FROM and triangles is not None:
+            tables = (*_neighbours(triangles, len(kept)), np.zeros(lib.GJK_STARTS, dtype=np.int32))
+            self._pinned += [ffi.from_buffer("int32_t[]", table) for table in tables]
+            lib.gjk_body_climb(self._body, *self._pinned[2:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +100,7 @@ class PairQuery:
         self.b = _hull(b)
         self._pose_a = ffi.new("gjk_pose *")
         self._pose_b = ffi.new("gjk_pose *")
+        self._cache = ffi.new("gjk_cache *")
         self._work = _new_scratch("gjk_workspace *")
         self._result = ffi.new("gjk_result *", {"distance": float("nan")})
         self._answer = ffi.new("int32_t *")
@@ -97,7 +116,7 @@ class PairQuery:
 
     def update(self) -> float:
         """Answers for the poses as written; returns the signed distance."""
-        status = lib.gjk_distance(*self._arguments, self._work, self._result)
+        status = lib.gjk_distance(*self._arguments, self._cache, self._work, self._result)
         if status:
             self._fail(status)
         return float(self._result.distance)
@@ -127,13 +146,13 @@ class PairQuery:
         """Copy of the last answer."""
         result = self._result
         k = result.count
-        pairs = list(zip(result.index_a[0:k], result.index_b[0:k], strict=True))
+        pairs = np.array([list(result.index_a[0:k]), list(result.index_b[0:k])], dtype=np.intp)
         return Proximity(
             distance=self.distance,
             point_a=self.point_a.copy(),
             point_b=self.point_b.copy(),
             normal=self.normal.copy(),
-            indices=np.array(pairs, dtype=np.int32).reshape(k, 2),
+            indices=np.stack([self.a.corners[pairs[0]], self.b.corners[pairs[1]]], axis=1).astype(np.int32),
             barycentric=np.array(list(result.barycentric[0:k])),
             iterations=self.iterations,
         )
@@ -188,6 +207,41 @@ def _pose(pose: Pose) -> tuple[Array, Array]:
 
 def _hull(body: Hull | npt.ArrayLike) -> Hull:
     return body if isinstance(body, Hull) else Hull(body)
+
+
+def _corners(vertices: Array) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp] | None]:
+    """Numbers of the points to keep and, where there is a solid hull, its triangles in terms of these."""
+    if not np.isfinite(vertices).all() or len(vertices) < 5:
+        return np.arange(len(vertices)), None
+    distinct = np.sort(np.unique(vertices, axis=0, return_index=True)[1])
+    try:
+        hull = ConvexHull(vertices[distinct], qhull_options="Qt")
+    except (QhullError, ValueError):
+        return distinct, None
+    kept = np.sort(hull.vertices)
+    points = vertices[distinct]
+    outside = (points @ hull.equations[:, :3].T + hull.equations[:, 3]).max()
+    # A hull that qhull had to bend to close is not one to trust: then every point stays, and none is climbed along.
+    if outside > HULL_TOLERANCE * np.abs(points).max():
+        return distinct, None
+    place = np.full(len(points), -1)
+    place[kept] = np.arange(len(kept))
+    return distinct[kept], place[hull.simplices]
+
+
+def _neighbours(triangles: npt.NDArray[np.intp], count: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """For each corner where its neighbours begin in the list of all, and that list."""
+    pairs = np.concatenate([triangles[:, [i, j]] for i in range(3) for j in range(3) if i != j])
+    pairs = np.unique(pairs, axis=0)
+    first = np.searchsorted(pairs[:, 0], np.arange(count + 1)).astype(np.int32)
+    return first, np.ascontiguousarray(pairs[:, 1], dtype=np.int32)
+
+
+def _aligned(size: int) -> Array:
+    """Room for doubles that begins at a multiple of 32 bytes."""
+    room = np.zeros(size + 4)
+    skip = -room.ctypes.data // 8 % 4
+    return room[skip : skip + size]
 
 
 def _view(field: Any, writeable: bool = True) -> Array:

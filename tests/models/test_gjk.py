@@ -421,17 +421,60 @@ def test_fcl_finds_no_shorter_distance_and_agrees_to_its_own_accuracy() -> None:
         assert -1e-12 <= fcl_distance(query) - query.update() <= 1e-4
 
 
-def test_a_repeated_query_equals_a_fresh_one() -> None:
+def test_a_repeated_query_equals_a_fresh_one_whatever_it_remembers() -> None:
+    """The axis kept from the last query, or garbage in its place, changes the time and not the answer."""
     rng = np.random.default_rng(8)
     A, B = ellipsoid(rng, 50), prism(12)
     query = gjk.PairQuery(A, B)
-    for x in np.linspace(-0.4, 0.4, 81):
+    garbage = [0.0, np.nan, np.inf, 1e300, 1e-300, -1.0]
+    for k, x in enumerate(np.linspace(-0.4, 0.4, 161)):
         query.translation_b[:] = x, 0.03, 0.01
         fresh = gjk.distance(A, B, pose_b=(AXES, query.translation_b))
-        assert query.update() == query.distance == fresh.distance
-        assert (query.point_a == fresh.point_a).all()
-        assert (query.point_b == fresh.point_b).all()
-        assert query.iterations == fresh.iterations
+        if k % 2:
+            for i in range(3):
+                query._cache.axis[i] = rng.choice(garbage)
+        assert query.update() == query.distance == pytest.approx(fresh.distance, abs=1e-15)
+        np.testing.assert_allclose(query.point_a, fresh.point_a, atol=1e-14)
+        np.testing.assert_allclose(query.point_b, fresh.point_b, atol=1e-14)
+
+
+def test_points_that_are_no_corners_change_nothing_and_answers_number_the_vertices_as_given() -> None:
+    rng = np.random.default_rng(12)
+    corners = box(0.1, 0.2, 0.3)
+    inside = rng.uniform(-1.0, 1.0, (40, 3)) * np.array([0.1, 0.2, 0.3]) * 0.99
+    mixed = np.concatenate([inside[:20], corners, inside[20:], corners[:3]])
+    hull = gjk.Hull(mixed)
+    assert sorted(map(tuple, mixed[hull.corners])) == sorted(map(tuple, corners))
+    other = at(0.5, 0.4, 0.2)
+    plain, full = (
+        gjk.distance(corners, box(0.1, 0.1, 0.1), None, other),
+        gjk.distance(hull, box(0.1, 0.1, 0.1), None, other),
+    )
+    assert full.distance == pytest.approx(plain.distance, abs=1e-15)
+    np.testing.assert_allclose(full.barycentric @ mixed[full.indices[:, 0]], full.point_a, atol=1e-15)
+
+
+@pytest.mark.parametrize("n", [299, 400, 1000])
+def test_climbing_along_edges_finds_what_looking_at_every_corner_finds(n: int) -> None:
+    """Through the certificate: the support planes of all vertices are as far apart as the distance found."""
+    rng = np.random.default_rng(n)
+    A, B = ellipsoid(rng, n), ellipsoid(rng, n)
+    for gap in (0.3, 0.01, 1e-4, 1e-7, 0.0, -1e-3):
+        for _ in range(20):
+            query = set_up(rng, gap, A, B)
+            query.update()
+            check_certificate(query)
+
+
+@pytest.mark.parametrize("slop", [1e-16, 1e-13, 1e-10, 1e-7])
+def test_a_rotation_that_is_one_only_nearly_gives_the_distance_of_the_points_it_makes(slop: float) -> None:
+    rng = np.random.default_rng(5)
+    A, B = ellipsoid(rng, 20), ellipsoid(rng, 20)
+    for _ in range(50):
+        turns = [random_rotation(rng) * (1.0 + slop) for _ in range(2)]
+        moved = [A @ turns[0].T, B @ turns[1].T + np.array([0.4, 0.1, 0.0])]
+        asked = gjk.distance(A, B, (turns[0], np.zeros(3)), (turns[1], np.array([0.4, 0.1, 0.0])))
+        assert asked.distance == pytest.approx(gjk.distance(*moved).distance, abs=2e-15)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,289 @@
+/* Part of gjk.c: the quick descent. It takes the shortcuts that hold in exact arithmetic, and gives up without an answer
+ * where rounding may have broken one: its answer counts only with the same certificate as the careful descent's. */
+#ifndef GJK_FAST_H
+#define GJK_FAST_H
+
+#include "gjk_simplex.h"
+
+/* Bodies that are apart need three to six; more is a sign of trouble. */
+enum { QUICK_ITERATIONS = 32 };
+
+/* The quick descent works in the frame of a: one rotation fewer a support point. */
+typedef struct frame_a {
+    double R[9]; /* of b */
+    double t[3];
+} frame_a;
+
+typedef struct quick {
+    double w[4][3];
+    int32_t index_a[4], index_b[4];
+    double weight[4];
+    int count;
+    double v[3]; /* closest point of the simplex to the origin */
+} quick;
+
+static inline void quick_move(quick *s, int to, int from)
+{
+    for (int i = 0; i < 3; ++i) {
+        s->w[to][i] = s->w[from][i];
+    }
+    s->index_a[to] = s->index_a[from];
+    s->index_b[to] = s->index_b[from];
+}
+
+/* Keeps the points listed, in rising order, with their weights. */
+static inline void quick_keep(quick *s, int count, const int *which, const double *weight)
+{
+    for (int k = 0; k < count; ++k) {
+        if (which[k] != k) {
+            quick_move(s, k, which[k]);
+        }
+        s->weight[k] = weight[k];
+    }
+    s->count = count;
+}
+
+/* A feature that holds the newest point: how many others it has, their weights, its closest point. */
+typedef struct feature {
+    int others;
+    int other[2];
+    double weight[2];
+    double v[3];
+} feature;
+
+static inline void feature_vertex(feature *f, const double n[3])
+{
+    f->others = 0;
+    for (int i = 0; i < 3; ++i) {
+        f->v[i] = n[i];
+    }
+}
+
+static inline void feature_edge(feature *f, const double n[3], const double e[3], double t, int other)
+{
+    f->others = 1;
+    f->other[0] = other;
+    f->weight[0] = t;
+    for (int i = 0; i < 3; ++i) {
+        f->v[i] = n[i] + t * e[i];
+    }
+}
+
+/* Closest feature of the triangle of the newest point n and two others; the edge between those two is known not to be
+ * it. eo are the edges from n. */
+static inline void closest_feature(feature *f, const double n[3], const double e0[3], const double e1[3], int other0,
+                                   int other1)
+{
+    double d0 = -dot(e0, n), d1 = -dot(e1, n);
+    double a00 = dot(e0, e0), a11 = dot(e1, e1), a01 = dot(e0, e1);
+    double u0 = d0 * a11 - d1 * a01, u1 = d1 * a00 - d0 * a01;
+    if (u0 > 0.0 && u1 > 0.0) {
+        double m[3];
+        cross(m, e0, e1);
+        double mm = dot(m, m), k = dot(m, n) / mm, inverse = 1.0 / (a00 * a11 - a01 * a01);
+        f->others = 2;
+        f->other[0] = other0;
+        f->other[1] = other1;
+        f->weight[0] = u0 * inverse;
+        f->weight[1] = u1 * inverse;
+        for (int i = 0; i < 3; ++i) {
+            f->v[i] = k * m[i];
+        }
+    } else if (d0 > 0.0 && u1 <= 0.0) {
+        feature_edge(f, n, e0, d0 / a00, other0);
+    } else if (d1 > 0.0 && u0 <= 0.0) {
+        feature_edge(f, n, e1, d1 / a11, other1);
+    } else {
+        feature_vertex(f, n);
+    }
+}
+
+/* 0 if the newest point got no weight: the step went wrong by rounding. */
+static inline int quick_apply(quick *s, const feature *f)
+{
+    int newest = s->count - 1, which[3];
+    double weight[3], rest = 1.0;
+    int first = f->others == 2 && f->other[0] > f->other[1];
+    for (int k = 0; k < f->others; ++k) {
+        which[k] = f->other[first ? 1 - k : k];
+        weight[k] = f->weight[first ? 1 - k : k];
+        rest -= weight[k];
+    }
+    which[f->others] = newest;
+    weight[f->others] = rest;
+    quick_keep(s, f->others + 1, which, weight);
+    for (int i = 0; i < 3; ++i) {
+        s->v[i] = f->v[i];
+    }
+    return rest > 0.0;
+}
+
+/* 0 if the tetrahedron may hold the origin. */
+static inline int reduce_tetrahedron(quick *s)
+{
+    static const int side[3][2] = {{0, 1}, {1, 2}, {2, 0}};
+    const double *n = s->w[3];
+    double e[3][3], least = INFINITY;
+    feature best = {0};
+    for (int k = 0; k < 3; ++k) {
+        sub(e[k], s->w[k], n);
+    }
+    double m[3][3];
+    for (int k = 0; k < 3; ++k) {
+        cross(m[k], e[side[k][0]], e[side[k][1]]);
+    }
+    double volume = dot(m[0], e[2]);
+    for (int k = 0; k < 3; ++k) {
+        if (dot(m[k], n) * volume >= 0.0) {
+            feature f;
+            closest_feature(&f, n, e[side[k][0]], e[side[k][1]], side[k][0], side[k][1]);
+            double distance2 = dot(f.v, f.v);
+            if (distance2 < least) {
+                least = distance2;
+                best = f;
+            }
+        }
+    }
+    if (!(least < INFINITY)) {
+        return 0;
+    }
+    return quick_apply(s, &best);
+}
+
+static inline int quick_reduce(quick *s)
+{
+    feature f;
+    double e0[3], e1[3];
+    const double *n = s->w[s->count - 1];
+    if (s->count == 4) {
+        return reduce_tetrahedron(s);
+    }
+    if (s->count == 1) {
+        feature_vertex(&f, n);
+    } else if (s->count == 2) {
+        sub(e0, s->w[0], n);
+        double d = -dot(e0, n);
+        if (d > 0.0) {
+            feature_edge(&f, n, e0, d / dot(e0, e0), 0);
+        } else {
+            feature_vertex(&f, n);
+        }
+    } else {
+        sub(e0, s->w[0], n);
+        sub(e1, s->w[1], n);
+        closest_feature(&f, n, e0, e1, 0, 1);
+    }
+    return quick_apply(s, &f);
+}
+
+static inline void quick_support(query *q, const frame_a *f, quick *s, const double v[3])
+{
+    double along_b[3], x[3], *w = s->w[s->count];
+    rotate_back(along_b, f->R, v);
+    for (int i = 0; i < 3; ++i) {
+        along_b[i] = -along_b[i];
+    }
+    int32_t a = farthest(q->a, v), b = farthest(q->b, along_b);
+    rotate(x, f->R, q->b->vertices + 3 * (size_t)b);
+    const double *y = q->a->vertices + 3 * (size_t)a;
+    for (int i = 0; i < 3; ++i) {
+        w[i] = (x[i] - y[i]) + f->t[i];
+    }
+    s->index_a[s->count] = a;
+    s->index_b[s->count] = b;
+    ++q->iterations;
+}
+
+static inline int quick_holds(const quick *s)
+{
+    for (int k = 0; k < s->count; ++k) {
+        if (s->index_a[k] == s->index_a[s->count] && s->index_b[k] == s->index_b[s->count]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void quick_finish(const query *q, const quick *s, double short_of, closest *best)
+{
+    rotate(best->x, q->rotation_a, s->v);
+    best->distance = norm(best->x);
+    double inverse = 1.0 / best->distance;
+    scale(best->normal, inverse, best->x);
+    best->lower = best->distance - fmax(short_of, 0.0) * inverse;
+    best->count = s->count;
+    for (int k = 0; k < s->count; ++k) {
+        best->weight[k] = s->weight[k];
+        best->point[k].index_a = s->index_a[k];
+        best->point[k].index_b = s->index_b[k];
+    }
+}
+
+/* 1, with best filled and certified, if the cores are apart and nothing went wrong; else 0. axis, in the frame of a, is
+ * where to look first, and afterwards the direction found. */
+static int descend_quickly(query *q, const frame_a *f, double axis[3], closest *best)
+{
+    quick s;
+    s.count = 0;
+    quick_support(q, f, &s, axis);
+    s.count = 1;
+    double vv = INFINITY;
+    for (int i = 0; i < QUICK_ITERATIONS; ++i) {
+        if (!quick_reduce(&s)) {
+            return 0;
+        }
+        double now = dot(s.v, s.v);
+        /* Nearer than this the careful descent has to look. */
+        if (!(now < vv) || !(now > 1e6 * q->tolerance * q->tolerance)) {
+            return 0;
+        }
+        vv = now;
+        quick_support(q, f, &s, s.v);
+        double short_of = vv - dot(s.v, s.w[s.count]);
+        int last = quick_holds(&s);
+        if (short_of * short_of <= q->rounding * q->rounding * vv || last) {
+            if (short_of * fabs(short_of) > q->tolerance * q->tolerance * vv) {
+                return 0;
+            }
+            quick_finish(q, &s, short_of, best);
+            memcpy(axis, s.v, sizeof s.v);
+            return 1;
+        }
+        ++s.count;
+    }
+    return 0;
+}
+
+/* 1 if the cores are proved farther apart than margin, -1 if proved not to be, 0 if there was no quick proof. */
+static int compare_quickly(query *q, const frame_a *f, double axis[3], double margin)
+{
+    quick s;
+    s.count = 0;
+    memcpy(s.v, axis, sizeof s.v);
+    double vv = dot(axis, axis), beyond = margin + q->tolerance;
+    for (int i = 0; i < QUICK_ITERATIONS; ++i) {
+        quick_support(q, f, &s, s.v);
+        double least = dot(s.v, s.w[s.count]);
+        if (least > 0.0 && least * least > beyond * beyond * vv) {
+            return 1;
+        }
+        if (quick_holds(&s)) {
+            return 0;
+        }
+        ++s.count;
+        if (!quick_reduce(&s)) {
+            return 0;
+        }
+        double now = dot(s.v, s.v);
+        if (now <= margin * margin) {
+            return -1;
+        }
+        if (i > 0 && !(now < vv)) {
+            return 0;
+        }
+        vv = now;
+    }
+    return 0;
+}
+
+#endif
