@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from simloop.fmus.resources import read_home, read_model
-from simloop.fmus.slave import Kind, Port, Role, Slave
+from simloop.fmus.slave import Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.clearance import Clearance
+
+
+@dataclass
+class State(UnitState):
+    axes: Vector
+    """What each pair remembers of its last query."""
 
 
 class Collision(Slave):
@@ -40,7 +47,7 @@ class Collision(Slave):
             Port("body_a", Role.OUTPUT, "Name of the first body", kind=Kind.STRING, start="", starts_from=first),
             Port("body_b", Role.OUTPUT, "Name of the second body", kind=Kind.STRING, start="", starts_from=first),
         ]
-        super().__init__(instance_name, resources, ports, UnitState)
+        super().__init__(instance_name, resources, ports, State, axes=self._clearance.axes)
         self.q, self.distance, self.contact, self.pair = map(self.view, ("q", "distance", "contact", "pair"))
         self.point_a, self.point_b, self.normal = map(self.view, ("point_a", "point_b", "normal"))
 

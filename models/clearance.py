@@ -25,7 +25,10 @@ class Clearance:
         model = arm.model
         pairs = _pairs(model)
         hulls = {geom: _hull(model, geom) for geom in sorted({geom for pair in pairs for geom in pair})}
-        self._tests = [(i, j, PairQuery(hulls[i], hulls[j])) for i, j in pairs]
+        self.axes = np.zeros((len(pairs), 3))
+        """What the pairs remember from one update to the next: the only state."""
+        queries = [PairQuery(hulls[i], hulls[j], axis) for (i, j), axis in zip(pairs, self.axes, strict=True)]
+        self._tests = [(i, j, query) for (i, j), query in zip(pairs, queries, strict=True)]
         self.names = [(_geom_name(model, i), _geom_name(model, j)) for i, j, _ in self._tests]
         self.nearest = 0
         self.distance = NOTHING_NEAR

@@ -93,14 +93,18 @@ class PairQuery:
     Write into `rotation_a`, `translation_a`, `rotation_b`, `translation_b`; they start at the
     identity. `point_a`, `point_b` and `normal` are read-only views that the next update
     overwrites. If `update()` raises, `distance` is NaN.
+
+    `axis` (3,) is what the pair remembers from one update to the next. Anything in it is safe, but it shows in the last
+    bits of an answer: who must repeat an update bit for bit keeps it as state and gives its own array.
     """
 
-    def __init__(self, a: Hull | npt.ArrayLike, b: Hull | npt.ArrayLike) -> None:
+    def __init__(self, a: Hull | npt.ArrayLike, b: Hull | npt.ArrayLike, axis: Array | None = None) -> None:
         self.a = _hull(a)
         self.b = _hull(b)
         self._pose_a = ffi.new("gjk_pose *")
         self._pose_b = ffi.new("gjk_pose *")
-        self._cache = ffi.new("gjk_cache *")
+        self.axis = np.zeros(3) if axis is None else axis
+        self._cache = ffi.from_buffer("gjk_cache[]", self.axis, require_writable=True)
         self._work = _new_scratch("gjk_workspace *")
         self._result = ffi.new("gjk_result *", {"distance": float("nan")})
         self._answer = ffi.new("int32_t *")

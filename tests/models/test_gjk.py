@@ -431,8 +431,7 @@ def test_a_repeated_query_equals_a_fresh_one_whatever_it_remembers() -> None:
         query.translation_b[:] = x, 0.03, 0.01
         fresh = gjk.distance(A, B, pose_b=(AXES, query.translation_b))
         if k % 2:
-            for i in range(3):
-                query._cache.axis[i] = rng.choice(garbage)
+            query.axis[:] = rng.choice(garbage, 3)
         assert query.update() == query.distance == pytest.approx(fresh.distance, abs=1e-15)
         np.testing.assert_allclose(query.point_a, fresh.point_a, atol=1e-14)
         np.testing.assert_allclose(query.point_b, fresh.point_b, atol=1e-14)
