@@ -109,6 +109,11 @@ static inline double pose_error(const gjk_pose *pose)
     return good ? off : INFINITY;
 }
 
+int gjk_is_pose(const gjk_pose *pose)
+{
+    return pose_error(pose) < INFINITY;
+}
+
 static gjk_status query_init(query *q, double towards_b[3], const gjk_body *a,
                              const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b)
 {

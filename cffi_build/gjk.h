@@ -123,6 +123,9 @@ typedef struct gjk_workspace {
     int32_t spare[GJK_MAX_FACES];
 } gjk_workspace;
 
+/* Whether a pose is one: finite, within range, its rotation right-handed and orthonormal within the tolerance. */
+int gjk_is_pose(const gjk_pose *pose);
+
 /* Doubles that the lanes of a body need; they must be 32-byte aligned. */
 int32_t gjk_lanes_size(int32_t count);
 

@@ -6,7 +6,7 @@ from cffi import FFI
 
 flags = [] if sys.platform == "win32" else ["-std=c11", "-O3", "-Wall", "-Wextra"]
 
-PARTS = ("gjk", "gjk_vector", "gjk_support", "gjk_simplex", "gjk_fast", "gjk_epa")
+PARTS = ("gjk", "gjk_vector", "gjk_support", "gjk_simplex", "gjk_fast", "gjk_epa", "gjk_scene")
 
 ffibuilder = FFI()
 
@@ -37,13 +37,38 @@ ffibuilder.cdef(
     gjk_status gjk_intersects(
         const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
         int32_t *answer);
+    typedef struct gjk_member { const gjk_body *body; gjk_pose on_frame; int32_t frame; ...; } gjk_member;
+    typedef struct gjk_pair { int32_t a, b; } gjk_pair;
+    typedef struct gjk_box { ...; } gjk_box;
+    typedef struct gjk_group { ...; } gjk_group;
+    typedef struct gjk_scene {
+        const gjk_member *members;
+        const gjk_pair *pairs;
+        int32_t member_count, pair_count, frame_count;
+        gjk_cache *caches;
+        gjk_box *boxes;
+        gjk_group *groups;
+        gjk_pose *placed;
+        gjk_workspace *work;
+        ...;
+    } gjk_scene;
+    typedef struct gjk_answer {
+        int32_t nearest;
+        gjk_result result;
+        int32_t within_count, tested, pruned, failed;
+        ...;
+    } gjk_answer;
+    gjk_status gjk_scene_init(gjk_scene *scene);
+    gjk_status gjk_scene_update(
+        gjk_scene *scene, const gjk_pose *frames, double margin, gjk_answer *answer,
+        int32_t *within, double *distances);
     """
 )
 
 ffibuilder.set_source(
     "simloop.models._gjk",
-    '#include "gjk.h"',
-    sources=["cffi_build/gjk.c"],
+    '#include "gjk_scene.h"',
+    sources=["cffi_build/gjk.c", "cffi_build/gjk_scene.c"],
     depends=[f"cffi_build/{part}.h" for part in PARTS],
     include_dirs=["cffi_build"],
     extra_compile_args=flags,

@@ -7,7 +7,7 @@ from itertools import combinations
 import mujoco
 import numpy as np
 from simloop.models.arm import Arm, Vector
-from simloop.models.gjk import Hull, PairQuery
+from simloop.models.gjk import Hull, Member, Scene
 
 # Distance told when there is nothing to be near to, m.
 NOTHING_NEAR = 1e6
@@ -24,12 +24,23 @@ class Clearance:
         self._arm = arm
         model = arm.model
         pairs = _pairs(model)
-        hulls = {geom: _hull(model, geom) for geom in sorted({geom for pair in pairs for geom in pair})}
-        self.axes = np.zeros((len(pairs), 3))
+        geoms = sorted({geom for pair in pairs for geom in pair})
+        place = {geom: i for i, geom in enumerate(geoms)}
+        # A frame, which gets one box, is a moving body; what stands in the world is a frame each, being far apart.
+        homes = [("body", int(body)) if model.body_weldid[body] else ("geom", g) for g, body in _bodies(model, geoms)]
+        frames = sorted(set(homes))
+        members = [
+            Member(_hull(model, geom), frames.index(home), _on_frame(model, geom) if home[0] == "body" else None)
+            for geom, home in zip(geoms, homes, strict=True)
+        ]
+        self._moving = np.array([i for kind, i in frames if kind == "body"], dtype=int)
+        self._standing = np.array([i for kind, i in frames if kind == "geom"], dtype=int)
+        self._scene = Scene(members, [(place[i], place[j]) for i, j in pairs], len(frames)) if pairs else None
+        self.axes = np.zeros((0, 3)) if self._scene is None else self._scene.axes
         """What the pairs remember from one update to the next: the only state."""
-        queries = [PairQuery(hulls[i], hulls[j], axis) for (i, j), axis in zip(pairs, self.axes, strict=True)]
-        self._tests = [(i, j, query) for (i, j), query in zip(pairs, queries, strict=True)]
-        self.names = [(_geom_name(model, i), _geom_name(model, j)) for i, j, _ in self._tests]
+        self.names: list[tuple[str, str]] = []
+        if self._scene is not None:
+            self.names = [(_geom_name(model, geoms[i]), _geom_name(model, geoms[j])) for i, j in self._scene.pairs]
         self.nearest = 0
         self.distance = NOTHING_NEAR
         self.point_a, self.point_b, self.normal = np.zeros(3), np.zeros(3), np.zeros(3)
@@ -37,17 +48,30 @@ class Clearance:
     def update(self, q: Vector) -> None:
         """Find the nearest pair at q: `nearest` (its index in `names`), `distance` (negative inside), the points on
         both geoms and the unit normal from the first to the second, in the world frame, m."""
+        scene = self._scene
+        if scene is None:
+            return
         self._arm.kinematics(q)
-        positions, rotations = self._arm.data.geom_xpos, self._arm.data.geom_xmat.reshape(-1, 3, 3)
-        best = None
-        for index, (i, j, query) in enumerate(self._tests):
-            query.rotation_a[:], query.translation_a[:] = rotations[i], positions[i]
-            query.rotation_b[:], query.translation_b[:] = rotations[j], positions[j]
-            distance = query.update()
-            if best is None or distance < self.distance:
-                self.nearest, self.distance, best = index, distance, query
-        if best is not None:
-            self.point_a[:], self.point_b[:], self.normal[:] = best.point_a, best.point_b, best.normal
+        data = self._arm.data
+        moving = len(self._moving)
+        scene.translations[:moving] = data.xpos[self._moving]
+        scene.rotations[:moving] = data.xmat[self._moving].reshape(-1, 3, 3)
+        scene.translations[moving:] = data.geom_xpos[self._standing]
+        scene.rotations[moving:] = data.geom_xmat[self._standing].reshape(-1, 3, 3)
+        scene.update()
+        self.nearest, self.distance = scene.nearest, scene.distance
+        self.point_a[:], self.point_b[:], self.normal[:] = scene.point_a, scene.point_b, scene.normal
+
+
+def _bodies(model: mujoco.MjModel, geoms: list[int]) -> list[tuple[int, int]]:
+    return [(geom, int(model.geom_bodyid[geom])) for geom in geoms]
+
+
+def _on_frame(model: mujoco.MjModel, geom: int) -> tuple[Vector, Vector]:
+    """Rotation and translation of a geom on its body."""
+    rotation = np.zeros(9)
+    mujoco.mju_quat2Mat(rotation, model.geom_quat[geom])
+    return rotation.reshape(3, 3), model.geom_pos[geom].copy()
 
 
 def _pairs(model: mujoco.MjModel) -> list[tuple[int, int]]:

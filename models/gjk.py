@@ -6,6 +6,7 @@ x_world = rotation @ x_body + translation; None is the identity. In every answer
 a negative distance is the penetration depth.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -25,7 +26,7 @@ HULL_TOLERANCE = 1e-14
 _new_scratch = ffi.new_allocator(should_clear_after_alloc=False)
 
 _FAULTS = {
-    lib.GJK_BAD_COUNT: "a body needs at least one vertex",
+    lib.GJK_BAD_COUNT: "a body needs at least one vertex, and a scene frames for all its members",
     lib.GJK_BAD_VERTEX: "vertices must be finite and within 1e60",
     lib.GJK_BAD_RADIUS: "radius must be finite, within 1e60 and not negative",
     lib.GJK_BAD_POSE: "a pose must be finite, its rotation orthonormal and right-handed",
@@ -167,6 +168,112 @@ class PairQuery:
             raise ConvergenceError(result.lower, result.upper, result.iterations)
         result.distance = float("nan")
         _check(status)
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A body fixed to a frame, x_frame = rotation @ x_body + translation."""
+
+    hull: Hull
+    frame: int
+    pose: Pose | None = None
+
+
+class Scene:
+    """Bodies on moving frames: write the frames' poses, `update()`, read which pairs are near.
+
+    Write into `rotations` (frames, 3, 3) and `translations` (frames, 3); they start at the identity. `pairs` (m, 2) are
+    the members tested against each other, put in the order of their frames; answers number pairs in that order.
+
+    After an update `nearest` is the nearest pair of all (-1 if there are none), with its `distance`, `point_a`,
+    `point_b` and `normal`; `within` are the pairs within the margin, and `distances` (m,) has theirs; `tested` and
+    `pruned` tell how many pairs took a query and how many were spared one. `axes` (m, 3) is what the pairs remember, as
+    in PairQuery.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        pairs: npt.ArrayLike,
+        frames: int,
+        axes: Array | None = None,
+    ) -> None:
+        self.members = tuple(members)
+        self.pairs = _in_frame_order(np.array(pairs, dtype=np.int32).reshape(-1, 2), self.members)
+        count = len(self.pairs)
+        self.axes = np.zeros((count, 3)) if axes is None else axes
+        if self.axes.shape != (count, 3) or not self.axes.flags.c_contiguous:
+            raise ValueError(f"axes must be a contiguous array of shape {(count, 3)}, got {self.axes.shape}")
+        poses = np.tile(np.concatenate([np.eye(3).ravel(), np.zeros(3)]), (frames, 1))
+        self.rotations, self.translations = poses[:, :9].reshape(-1, 3, 3), poses[:, 9:]
+        self.distances = np.full(count, np.inf)
+        self._within = np.zeros(count, dtype=np.int32)
+        self._answer = ffi.new("gjk_answer *", {"nearest": -1})
+        result = self._answer.result
+        self.point_a, self.point_b, self.normal = (
+            _view(field, writeable=False) for field in (result.point_a, result.point_b, result.normal)
+        )
+        self._scene = self._make(frames)
+        _check(lib.gjk_scene_init(self._scene))
+        self._poses = ffi.from_buffer("gjk_pose[]", poses)
+        self._outputs = ffi.from_buffer("int32_t[]", self._within), ffi.from_buffer("double[]", self.distances)
+
+    def _make(self, frames: int) -> Any:
+        members = ffi.new("gjk_member[]", max(1, len(self.members)))
+        for place, member in zip(members, self.members, strict=False):
+            rotation, translation = _pose(member.pose or (np.eye(3), np.zeros(3)))
+            place.body, place.frame = member.hull._body, member.frame
+            place.on_frame.rotation, place.on_frame.translation = rotation.ravel().tolist(), translation.tolist()
+        count = max(1, len(self.pairs))
+        scene = ffi.new("gjk_scene *")
+        scene.member_count, scene.pair_count, scene.frame_count = len(self.members), len(self.pairs), frames
+        # The C scene points into these.
+        self._pinned = {
+            "members": members,
+            "pairs": ffi.from_buffer("gjk_pair[]", self.pairs),
+            "caches": ffi.from_buffer("gjk_cache[]", self.axes, require_writable=True),
+            "boxes": ffi.new("gjk_box[]", max(1, frames)),
+            "groups": ffi.new("gjk_group[]", count),
+            "placed": ffi.new("gjk_pose[]", max(1, len(self.members))),
+            "work": _new_scratch("gjk_workspace *"),
+        }
+        for name, memory in self._pinned.items():
+            setattr(scene, name, memory)
+        return scene
+
+    def update(self, margin: float = 0.0) -> None:
+        status = lib.gjk_scene_update(self._scene, self._poses, margin, self._answer, *self._outputs)
+        if status == lib.GJK_NOT_CONVERGED:
+            result = self._answer.result
+            raise ConvergenceError(result.lower, result.upper, result.iterations)
+        _check(status)
+
+    @property
+    def nearest(self) -> int:
+        return int(self._answer.nearest)
+
+    @property
+    def distance(self) -> float:
+        return float(self._answer.result.distance) if self._answer.nearest >= 0 else float("inf")
+
+    @property
+    def within(self) -> npt.NDArray[np.int32]:
+        return self._within[: self._answer.within_count]
+
+    @property
+    def tested(self) -> int:
+        return int(self._answer.tested)
+
+    @property
+    def pruned(self) -> int:
+        return int(self._answer.pruned)
+
+
+def _in_frame_order(pairs: npt.NDArray[np.int32], members: Sequence[Member]) -> npt.NDArray[np.int32]:
+    if len(pairs) and not (pairs.min() >= 0 and pairs.max() < len(members)):
+        raise ValueError(f"pairs name members from 0 to {len(members) - 1}, got {pairs.min()} to {pairs.max()}")
+    frames = np.array([member.frame for member in members], dtype=int)[pairs]
+    return np.ascontiguousarray(pairs[np.lexsort((frames[:, 1], frames[:, 0]))])
 
 
 def distance(
