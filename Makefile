@@ -10,12 +10,12 @@ WARN   := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only
 # Strict: the editable package is a folder of links, which mypy can resolve; a new file needs `make` again.
 EDITABLE := --config-settings editable_mode=strict --editable
 
-.PHONY: demo test lint unit wheel lowest bench docs clean
+.PHONY: demo test lint unit stress fuzz wheel lowest bench docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/simloop run sphere-step --step 1/2000 --set plant.mass_error=0.1 --out runs/demo
 
-test: lint unit wheel
+test: lint unit stress wheel
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit("simloop needs Python 3.11 or newer, this is " + sys.version.split()[0] if sys.version_info < (3, 11) else 0)'
@@ -35,11 +35,22 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(CC) $(WARN) -O2 cffi_build/gjk.c
+	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c
 	$(CC) $(WARN) -DPy_LIMITED_API=0x030b0000 -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') cffi_build/fmi2_shell.c
 
 unit: $(VENV)/.installed-test
 	$(BIN)/pytest -n 2
+
+# Random and degenerate pairs against the definition of distance, with the sanitisers on and then at full speed.
+stress:
+	mkdir -p build/c
+	$(CC) -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all tests/c/stress_gjk.c -o build/c/checked -lm
+	build/c/checked 50000
+	$(CC) -std=c11 -O3 tests/c/stress_gjk.c -o build/c/stress -lm
+	build/c/stress 1000000
+
+fuzz: stress
+	for seed in $$(seq 2 21); do build/c/stress 1000000 $$seed || exit 1; done
 
 # The wheel is what users get: a file missing from it shows only here.
 wheel: $(VENV)/.installed-test

@@ -45,7 +45,8 @@ typedef enum gjk_status {
     GJK_BAD_COUNT,     /* no vertices */
     GJK_BAD_VERTEX,    /* not finite, or beyond GJK_MAX_COORDINATE */
     GJK_BAD_RADIUS,    /* not finite, negative, or beyond GJK_MAX_COORDINATE */
-    GJK_BAD_POSE       /* not finite, beyond the range, or not a rotation */
+    GJK_BAD_POSE,      /* not finite, beyond the range, or not a rotation */
+    GJK_BAD_MOTION     /* a velocity or a time that is not one */
 } gjk_status;
 
 /* How the farthest vertex along a direction is looked for; chosen for the body and the machine when it is made. */

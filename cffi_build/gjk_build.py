@@ -6,14 +6,15 @@ from cffi import FFI
 
 flags = [] if sys.platform == "win32" else ["-std=c11", "-O3", "-Wall", "-Wextra"]
 
-PARTS = ("gjk", "gjk_vector", "gjk_support", "gjk_simplex", "gjk_fast", "gjk_epa", "gjk_scene")
+PARTS = ("gjk", "gjk_vector", "gjk_support", "gjk_simplex", "gjk_fast", "gjk_epa", "gjk_motion", "gjk_scene")
 
 ffibuilder = FFI()
 
 ffibuilder.cdef(
     """
     typedef enum gjk_status {
-        GJK_OK, GJK_NOT_CONVERGED, GJK_BAD_COUNT, GJK_BAD_VERTEX, GJK_BAD_RADIUS, GJK_BAD_POSE, ...
+        GJK_OK, GJK_NOT_CONVERGED, GJK_BAD_COUNT, GJK_BAD_VERTEX, GJK_BAD_RADIUS, GJK_BAD_POSE,
+        GJK_BAD_MOTION, ...
     } gjk_status;
     typedef struct gjk_body { ...; } gjk_body;
     typedef struct gjk_cache { double axis[3]; ...; } gjk_cache;
@@ -37,6 +38,17 @@ ffibuilder.cdef(
     gjk_status gjk_intersects(
         const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
         int32_t *answer);
+    typedef struct gjk_motion { gjk_pose pose; double velocity[3]; double spin[3]; } gjk_motion;
+    typedef struct gjk_impact {
+        int32_t touches;
+        double lower, upper;
+        gjk_result result;
+        int32_t advances;
+        ...;
+    } gjk_impact;
+    gjk_status gjk_time_of_impact(
+        const gjk_body *a, const gjk_motion *motion_a, const gjk_body *b, const gjk_motion *motion_b,
+        double horizon, double tolerance, gjk_workspace *work, gjk_impact *impact);
     typedef struct gjk_member { const gjk_body *body; gjk_pose on_frame; int32_t frame; ...; } gjk_member;
     typedef struct gjk_pair { int32_t a, b; } gjk_pair;
     typedef struct gjk_box { ...; } gjk_box;
@@ -67,8 +79,8 @@ ffibuilder.cdef(
 
 ffibuilder.set_source(
     "simloop.models._gjk",
-    '#include "gjk_scene.h"',
-    sources=["cffi_build/gjk.c", "cffi_build/gjk_scene.c"],
+    '#include "gjk_motion.h"\n#include "gjk_scene.h"',
+    sources=["cffi_build/gjk.c", "cffi_build/gjk_motion.c", "cffi_build/gjk_scene.c"],
     depends=[f"cffi_build/{part}.h" for part in PARTS],
     include_dirs=["cffi_build"],
     extra_compile_args=flags,

@@ -204,8 +204,17 @@ static inline int quick_holds(const quick *s)
     return 0;
 }
 
-static void quick_finish(const query *q, const quick *s, double short_of, closest *best)
+/* 0 if the weights do not give the point: those of a thin triangle lose digits. */
+static int quick_finish(const query *q, const quick *s, double short_of, closest *best)
 {
+    double off[3];
+    scale(off, -1.0, s->v);
+    for (int k = 0; k < s->count; ++k) {
+        add_scaled(off, s->weight[k], s->w[k]);
+    }
+    if (!(dot(off, off) <= q->tolerance * q->tolerance)) {
+        return 0;
+    }
     rotate(best->x, q->rotation_a, s->v);
     best->distance = norm(best->x);
     double inverse = 1.0 / best->distance;
@@ -217,6 +226,7 @@ static void quick_finish(const query *q, const quick *s, double short_of, closes
         best->point[k].index_a = s->index_a[k];
         best->point[k].index_b = s->index_b[k];
     }
+    return 1;
 }
 
 /* 1, with best filled and certified, if the cores are apart and nothing went wrong; else 0. axis, in the frame of a, is
@@ -245,9 +255,8 @@ static int descend_quickly(query *q, const frame_a *f, double axis[3], closest *
             if (short_of * fabs(short_of) > q->tolerance * q->tolerance * vv) {
                 return 0;
             }
-            quick_finish(q, &s, short_of, best);
             memcpy(axis, s.v, sizeof s.v);
-            return 1;
+            return quick_finish(q, &s, short_of, best);
         }
         ++s.count;
     }

@@ -29,6 +29,7 @@ _FAULTS = {
     lib.GJK_BAD_COUNT: "a body needs at least one vertex, and a scene frames for all its members",
     lib.GJK_BAD_VERTEX: "vertices must be finite and within 1e60",
     lib.GJK_BAD_RADIUS: "radius must be finite, within 1e60 and not negative",
+    lib.GJK_BAD_MOTION: "velocity, spin, horizon and tolerance must be finite, horizon >= 0 and tolerance > 0",
     lib.GJK_BAD_POSE: "a pose must be finite, its rotation orthonormal and right-handed",
 }
 
@@ -168,6 +169,55 @@ class PairQuery:
             raise ConvergenceError(result.lower, result.upper, result.iterations)
         result.distance = float("nan")
         _check(status)
+
+
+@dataclass(frozen=True)
+class Motion:
+    """From `pose` at time 0 with a constant velocity of the frame's origin (m/s) and a constant spin (rad/s), both in
+    world axes."""
+
+    pose: Pose | None = None
+    velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    spin: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Impact:
+    """The bodies are apart up to `lower` s; if they touch, they are within the tolerance at `upper` s."""
+
+    touches: bool
+    lower: float
+    upper: float
+    advances: int
+
+
+def time_of_impact(
+    a: Hull | npt.ArrayLike,
+    b: Hull | npt.ArrayLike,
+    motion_a: Motion,
+    motion_b: Motion,
+    horizon: float,
+    tolerance: float = 1e-9,
+) -> Impact:
+    """When two moving bodies first come within `tolerance` m of each other, in the next `horizon` s."""
+    hulls = _hull(a), _hull(b)
+    motions = [_motion(motion) for motion in (motion_a, motion_b)]
+    impact = ffi.new("gjk_impact *")
+    work = _new_scratch("gjk_workspace *")
+    bodies = (hulls[0]._body, motions[0], hulls[1]._body, motions[1])
+    status = lib.gjk_time_of_impact(*bodies, horizon, tolerance, work, impact)
+    if status == lib.GJK_NOT_CONVERGED:
+        raise ConvergenceError(impact.result.lower, impact.result.upper, impact.advances)
+    _check(status)
+    return Impact(bool(impact.touches), impact.lower, impact.upper, impact.advances)
+
+
+def _motion(motion: Motion) -> Any:
+    made = ffi.new("gjk_motion *")
+    rotation, translation = _pose(motion.pose or (np.eye(3), np.zeros(3)))
+    made.pose.rotation, made.pose.translation = rotation.ravel().tolist(), translation.tolist()
+    made.velocity, made.spin = list(motion.velocity), list(motion.spin)
+    return made
 
 
 @dataclass(frozen=True, eq=False)
