@@ -10,7 +10,7 @@ WARN   := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only
 # Strict: the editable package is a folder of links, which mypy can resolve; a new file needs `make` again.
 EDITABLE := --config-settings editable_mode=strict --editable
 
-.PHONY: demo test lint unit stress fuzz wheel lowest bench docs clean
+.PHONY: demo test lint unit stress fuzz wheel lowest bench bench-gjk docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/simloop run sphere-step --step 1/2000 --set plant.mass_error=0.1 --out runs/demo
@@ -70,6 +70,11 @@ lowest:
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/macro_step.py
+
+# coal's headers need Eigen's, of the version that coal's wheel was built with.
+bench-gjk: $(VENV)/.installed-test
+	$(PIP) install 'cmeel-eigen<4' 'matplotlib>=3.8'
+	$(BIN)/python benchmarks/gjk/run.py
 
 docs: $(VENV)/.installed
 	$(PIP) install $(EDITABLE) '.[docs]'

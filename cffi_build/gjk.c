@@ -95,17 +95,16 @@ static inline double sum_of_sizes(const double u[3])
     return fabs(u[0]) + fabs(u[1]) + fabs(u[2]);
 }
 
-/* Sum of the sizes of the entries of R R^T - I, or infinity if R is no rotation at all or the pose is out of range.
- * Written so that a NaN anywhere fails the comparison. */
+/* By how much the first two rows miss being unit and square to each other, and the third being their product; infinity
+ * if that is too much or the pose is out of range. Written so that a NaN anywhere fails the comparison. */
 static inline double pose_error(const gjk_pose *pose)
 {
     const double *x = pose->rotation, *y = x + 3, *z = x + 6;
-    double right_handed[3];
-    cross(right_handed, x, y);
-    double off = fabs(dot(x, x) - 1.0) + fabs(dot(y, y) - 1.0) + fabs(dot(z, z) - 1.0) + fabs(dot(x, y)) +
-                 fabs(dot(y, z)) + fabs(dot(z, x));
-    int good = off <= GJK_ROTATION_TOLERANCE && dot(right_handed, z) > 0.0 &&
-               sum_of_sizes(pose->translation) <= GJK_MAX_COORDINATE;
+    double third[3];
+    cross(third, x, y);
+    sub(third, third, z);
+    double off = fabs(dot(x, x) - 1.0) + fabs(dot(y, y) - 1.0) + fabs(dot(x, y)) + sum_of_sizes(third);
+    int good = off <= GJK_ROTATION_TOLERANCE && sum_of_sizes(pose->translation) <= GJK_MAX_COORDINATE;
     return good ? off : INFINITY;
 }
 
@@ -114,23 +113,34 @@ int gjk_is_pose(const gjk_pose *pose)
     return pose_error(pose) < INFINITY;
 }
 
-static gjk_status query_init(query *q, double towards_b[3], const gjk_body *a,
-                             const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b)
+/* Sets up a query, the frame of a, and in that frame the way from the middle of a to that of b. */
+static gjk_status query_init(query *q, frame_a *f, double middles[3], const gjk_body *a, const gjk_pose *pose_a,
+                             const gjk_body *b, const gjk_pose *pose_b)
 {
     double error_a = pose_error(pose_a);
     if (!(error_a + pose_error(pose_b) < INFINITY)) {
         return GJK_BAD_POSE;
     }
-    *q = (query){.a = a, .b = b, .rotation_a = pose_a->rotation, .rotation_b = pose_b->rotation};
+    const double *A = pose_a->rotation, *B = pose_b->rotation;
+    q->a = a;
+    q->b = b;
+    q->rotation_a = A;
+    q->rotation_b = B;
+    q->iterations = 0;
     q->quick = error_a <= GJK_ROUNDING;
     sub(q->offset, pose_b->translation, pose_a->translation);
-    double centre_a[3], centre_b[3];
-    rotate(centre_a, q->rotation_a, a->centre);
-    rotate(centre_b, q->rotation_b, b->centre);
-    sub(towards_b, centre_b, centre_a);
-    add_scaled(towards_b, 1.0, q->offset);
-    double extent = sum_of_sizes(towards_b) + a->bound + b->bound;
-    double coordinates = sum_of_sizes(q->offset) + a->reach + b->reach;
+    for (int i = 0; i < 3; ++i) {
+        for (int j = 0; j < 3; ++j) {
+            f->R[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
+        }
+    }
+    rotate_back(f->t, A, q->offset);
+    rotate(middles, f->R, b->centre);
+    for (int i = 0; i < 3; ++i) {
+        middles[i] += f->t[i] - a->centre[i];
+    }
+    double extent = sum_of_sizes(middles) + a->bound + b->bound;
+    double coordinates = sum_of_sizes(f->t) + a->reach + b->reach;
     q->tolerance = GJK_GAP * extent + GJK_ROUNDING * coordinates;
     q->rounding = 16.0 * DBL_EPSILON * (extent + coordinates);
     return GJK_OK;
@@ -170,23 +180,11 @@ static void write_result(const query *q, const gjk_pose *pose_a, const closest *
     }
 }
 
-/* The frame of a, and where to look first in it: the cached axis if there is one, else from middle to middle. */
-static void frame_init(frame_a *f, double axis[3], const query *q, const double towards_b[3], const gjk_cache *cache)
+/* Where to look first, in the frame of a: along the cached axis if there is one. */
+static void first_axis(double axis[3], const double middles[3], const gjk_cache *cache)
 {
-    const double *A = q->rotation_a, *B = q->rotation_b;
-    for (int i = 0; i < 3; ++i) {
-        for (int j = 0; j < 3; ++j) {
-            f->R[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
-        }
-    }
-    rotate_back(f->t, A, q->offset);
-    rotate_back(axis, A, towards_b);
-    if (cache) {
-        double size = dot(cache->axis, cache->axis);
-        if (size > 0.0 && size < INFINITY) {
-            memcpy(axis, cache->axis, sizeof cache->axis);
-        }
-    }
+    double size = cache ? dot(cache->axis, cache->axis) : 0.0;
+    memcpy(axis, size > 0.0 && size < INFINITY ? cache->axis : middles, 3 * sizeof *axis);
 }
 
 gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
@@ -194,14 +192,14 @@ gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_bod
 {
     query q;
     closest best;
-    double towards_b[3], axis[3], lower, upper;
-    gjk_status status = query_init(&q, towards_b, a, pose_a, b, pose_b);
+    frame_a f;
+    double middles[3], towards_b[3], axis[3], lower, upper;
+    gjk_status status = query_init(&q, &f, middles, a, pose_a, b, pose_b);
     if (status != GJK_OK) {
         return status;
     }
     double swept = a->radius + b->radius;
-    frame_a f;
-    frame_init(&f, axis, &q, towards_b, cache);
+    first_axis(axis, middles, cache);
     if (q.quick && descend_quickly(&q, &f, axis, &best)) {
         if (cache) {
             memcpy(cache->axis, axis, sizeof axis);
@@ -213,6 +211,7 @@ gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_bod
         return GJK_OK;
     }
     memset(&best, 0, sizeof best);
+    rotate(towards_b, q.rotation_a, middles);
     outcome found = descend(&q, towards_b, NAN, &best, &lower, &upper);
     int overlap = found == INSIDE || found == TOUCHING;
     if (overlap && (find_feature(&q, &best) || found == TOUCHING) &&
@@ -242,20 +241,20 @@ gjk_status gjk_intersects(const gjk_body *a, const gjk_pose *pose_a, const gjk_b
                           int32_t *answer)
 {
     query q;
-    double towards_b[3], axis[3], lower, upper;
-    gjk_status status = query_init(&q, towards_b, a, pose_a, b, pose_b);
+    frame_a f;
+    double middles[3], towards_b[3], lower, upper;
+    gjk_status status = query_init(&q, &f, middles, a, pose_a, b, pose_b);
     if (status != GJK_OK) {
         return status;
     }
     double swept = a->radius + b->radius;
-    frame_a f;
-    frame_init(&f, axis, &q, towards_b, NULL);
-    int quickly = q.quick ? compare_quickly(&q, &f, axis, swept) : 0;
+    int quickly = q.quick ? compare_quickly(&q, &f, middles, swept) : 0;
     if (quickly != 0) {
         *answer = quickly < 0;
         return GJK_OK;
     }
     closest best = {0};
+    rotate(towards_b, q.rotation_a, middles);
     outcome found = descend(&q, towards_b, swept, &best, &lower, &upper);
     if (found == UNDECIDED) {
         *answer = -1;

@@ -33,7 +33,7 @@
 #define GJK_ROUNDING 1e-14
 /* Larger coordinates would overflow a squared cross product. */
 #define GJK_MAX_COORDINATE 1e60
-/* Largest sum of the entries of R R^T - I, by size, that still counts as a rotation. */
+/* How much, in all, the rows of a rotation may miss being unit, square to each other and right-handed. */
 #define GJK_ROTATION_TOLERANCE 1e-6
 #define GJK_MAX_ITERATIONS 512
 #define GJK_MAX_POINTS 1024

@@ -5,6 +5,13 @@
 
 #include "gjk_simplex.h"
 
+/* The loop below is worth a copy of all it calls; a compiler that counts callers thinks otherwise. */
+#if defined(__GNUC__)
+#define GJK_INLINE static inline __attribute__((always_inline))
+#else
+#define GJK_INLINE static inline
+#endif
+
 /* Bodies that are apart need three to six; more is a sign of trouble. */
 enum { QUICK_ITERATIONS = 32 };
 
@@ -32,7 +39,7 @@ static inline void quick_move(quick *s, int to, int from)
 }
 
 /* Keeps the points listed, in rising order, with their weights. */
-static inline void quick_keep(quick *s, int count, const int *which, const double *weight)
+GJK_INLINE void quick_keep(quick *s, int count, const int *which, const double *weight)
 {
     for (int k = 0; k < count; ++k) {
         if (which[k] != k) {
@@ -71,7 +78,7 @@ static inline void feature_edge(feature *f, const double n[3], const double e[3]
 
 /* Closest feature of the triangle of the newest point n and two others; the edge between those two is known not to be
  * it. eo are the edges from n. */
-static inline void closest_feature(feature *f, const double n[3], const double e0[3], const double e1[3], int other0,
+GJK_INLINE void closest_feature(feature *f, const double n[3], const double e0[3], const double e1[3], int other0,
                                    int other1)
 {
     double d0 = -dot(e0, n), d1 = -dot(e1, n);
@@ -99,7 +106,7 @@ static inline void closest_feature(feature *f, const double n[3], const double e
 }
 
 /* 0 if the newest point got no weight: the step went wrong by rounding. */
-static inline int quick_apply(quick *s, const feature *f)
+GJK_INLINE int quick_apply(quick *s, const feature *f)
 {
     int newest = s->count - 1, which[3];
     double weight[3], rest = 1.0;
@@ -119,7 +126,7 @@ static inline int quick_apply(quick *s, const feature *f)
 }
 
 /* 0 if the tetrahedron may hold the origin. */
-static inline int reduce_tetrahedron(quick *s)
+GJK_INLINE int reduce_tetrahedron(quick *s)
 {
     static const int side[3][2] = {{0, 1}, {1, 2}, {2, 0}};
     const double *n = s->w[3];
@@ -150,7 +157,7 @@ static inline int reduce_tetrahedron(quick *s)
     return quick_apply(s, &best);
 }
 
-static inline int quick_reduce(quick *s)
+GJK_INLINE int quick_reduce(quick *s)
 {
     feature f;
     double e0[3], e1[3];
@@ -176,7 +183,7 @@ static inline int quick_reduce(quick *s)
     return quick_apply(s, &f);
 }
 
-static inline void quick_support(query *q, const frame_a *f, quick *s, const double v[3])
+GJK_INLINE void quick_support(query *q, const frame_a *f, quick *s, const double v[3])
 {
     double along_b[3], x[3], *w = s->w[s->count];
     rotate_back(along_b, f->R, v);
@@ -219,7 +226,7 @@ static int quick_finish(const query *q, const quick *s, double short_of, closest
     best->distance = norm(best->x);
     double inverse = 1.0 / best->distance;
     scale(best->normal, inverse, best->x);
-    best->lower = best->distance - fmax(short_of, 0.0) * inverse;
+    best->lower = best->distance - larger(short_of, 0.0) * inverse;
     best->count = s->count;
     for (int k = 0; k < s->count; ++k) {
         best->weight[k] = s->weight[k];
@@ -237,34 +244,36 @@ static int descend_quickly(query *q, const frame_a *f, double axis[3], closest *
     s.count = 0;
     quick_support(q, f, &s, axis);
     s.count = 1;
-    double vv = INFINITY;
+    s.weight[0] = 1.0;
+    memcpy(s.v, s.w[0], sizeof s.v);
+    double vv = dot(s.v, s.v);
+    const double tolerance2 = q->tolerance * q->tolerance, rounding2 = q->rounding * q->rounding;
     for (int i = 0; i < QUICK_ITERATIONS; ++i) {
+        /* Nearer than a thousand tolerances the careful descent has to look. */
+        if (!(vv > 1e6 * tolerance2)) {
+            return 0;
+        }
+        quick_support(q, f, &s, s.v);
+        double short_of = vv - dot(s.v, s.w[s.count]);
+        if (short_of * short_of <= rounding2 * vv || quick_holds(&s)) {
+            memcpy(axis, s.v, sizeof s.v);
+            return short_of * fabs(short_of) <= tolerance2 * vv && quick_finish(q, &s, short_of, best);
+        }
+        ++s.count;
         if (!quick_reduce(&s)) {
             return 0;
         }
         double now = dot(s.v, s.v);
-        /* Nearer than this the careful descent has to look. */
-        if (!(now < vv) || !(now > 1e6 * q->tolerance * q->tolerance)) {
+        if (!(now < vv)) {
             return 0;
         }
         vv = now;
-        quick_support(q, f, &s, s.v);
-        double short_of = vv - dot(s.v, s.w[s.count]);
-        int last = quick_holds(&s);
-        if (short_of * short_of <= q->rounding * q->rounding * vv || last) {
-            if (short_of * fabs(short_of) > q->tolerance * q->tolerance * vv) {
-                return 0;
-            }
-            memcpy(axis, s.v, sizeof s.v);
-            return quick_finish(q, &s, short_of, best);
-        }
-        ++s.count;
     }
     return 0;
 }
 
 /* 1 if the cores are proved farther apart than margin, -1 if proved not to be, 0 if there was no quick proof. */
-static int compare_quickly(query *q, const frame_a *f, double axis[3], double margin)
+static int compare_quickly(query *q, const frame_a *f, const double axis[3], double margin)
 {
     quick s;
     s.count = 0;

@@ -109,8 +109,8 @@ static double box_gap(const gjk_box *a, const gjk_pose *pose_a, const gjk_box *b
     for (int i = 0; i < 3; ++i) {
         double reach_b = C[i][0] * b->half[0] + C[i][1] * b->half[1] + C[i][2] * b->half[2];
         double reach_a = C[0][i] * a->half[0] + C[1][i] * a->half[1] + C[2][i] * a->half[2];
-        gap = fmax(gap, fabs(along_a[i]) - a->half[i] - reach_b);
-        gap = fmax(gap, fabs(along_b[i]) - b->half[i] - reach_a);
+        gap = larger(gap, fabs(along_a[i]) - a->half[i] - reach_b);
+        gap = larger(gap, fabs(along_b[i]) - b->half[i] - reach_a);
     }
     return gap;
 }
@@ -140,7 +140,7 @@ static gjk_status test_pair(sweep *s, int32_t k)
     gjk_scene *scene = s->scene;
     const gjk_member *a = scene->members + scene->pairs[k].a, *b = scene->members + scene->pairs[k].b;
     const gjk_pose *pose_a = scene->placed + scene->pairs[k].a, *pose_b = scene->placed + scene->pairs[k].b;
-    if (ball_gap(a->body, pose_a, b->body, pose_b) > fmax(s->margin, s->nearest)) {
+    if (ball_gap(a->body, pose_a, b->body, pose_b) > larger(s->margin, s->nearest)) {
         ++s->answer->pruned;
         return GJK_OK;
     }
@@ -202,7 +202,7 @@ gjk_status gjk_scene_update(gjk_scene *scene, const gjk_pose *frames, double mar
         if (group == first) {
             continue;
         }
-        if (group->nearer > fmax(margin, s.nearest)) {
+        if (group->nearer > larger(margin, s.nearest)) {
             answer->pruned += group->count;
         } else {
             status = test_group(&s, group);

@@ -4,6 +4,12 @@
 
 #include <math.h>
 
+/* The larger of two numbers, neither a NaN: fmax has to ask. */
+static inline double larger(double u, double v)
+{
+    return u > v ? u : v;
+}
+
 static inline double dot(const double u[3], const double v[3])
 {
     return u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
