@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simloop.fmus.resources import read_home, read_model
-from simloop.fmus.slave import Kind, Port, Role, Slave, Vector
+from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.clearance import Clearance
@@ -27,6 +27,7 @@ class Collision(Slave):
         first = ("q",)
         ports = [
             Port("q", Role.INPUT, "Joint position", arm.n, unit=arm.units, start=read_home(resources)),
+            Port("v", Role.INPUT, "Joint velocity", arm.n, unit=[VELOCITY[u] for u in arm.units]),
             Port("distance", Role.OUTPUT, "Distance of the nearest pair, negative inside", unit="m", starts_from=first),
             Port(
                 "contact",
@@ -43,12 +44,14 @@ class Collision(Slave):
                 "point_b", Role.OUTPUT, "Nearest point on the second body, world frame", 3, unit="m", starts_from=first
             ),
             Port("normal", Role.OUTPUT, "Unit vector from the first body to the second", 3, starts_from=first),
+            Port("time_to_contact", Role.OUTPUT, "At this velocity; 1e6 is never", unit="s", starts_from=("q", "v")),
             Port("pair", Role.OUTPUT, "Number of the pair; 0 is none", kind=Kind.INTEGER, start=0, starts_from=first),
             Port("body_a", Role.OUTPUT, "Name of the first body", kind=Kind.STRING, start="", starts_from=first),
             Port("body_b", Role.OUTPUT, "Name of the second body", kind=Kind.STRING, start="", starts_from=first),
         ]
         super().__init__(instance_name, resources, ports, State, axes=self._clearance.axes)
         self.q, self.distance, self.contact, self.pair = map(self.view, ("q", "distance", "contact", "pair"))
+        self.v, self.time_to_contact = self.view("v"), self.view("time_to_contact")
         self.point_a, self.point_b, self.normal = map(self.view, ("point_a", "point_b", "normal"))
 
     def prepare(self) -> None:
@@ -65,6 +68,7 @@ class Collision(Slave):
         found.update(self.q)
         self.distance[0] = found.distance
         self.contact[0] = found.distance <= 0.0
+        self.time_to_contact[0] = found.time_to_contact(self.v)
         if found.names:
             self.point_a[:], self.point_b[:], self.normal[:] = found.point_a, found.point_b, found.normal
             self.pair[0] = found.nearest + 1

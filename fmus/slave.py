@@ -35,6 +35,7 @@ Vector = NDArray[np.float64]
 # Exponents of the SI base units, as fmi2 UnitDefinitions want them. Units are written as they are spoken.
 SI_UNITS: dict[str, dict[str, int]] = {
     "1": {},
+    "s": {"s": 1},
     "m": {"m": 1},
     "m/s": {"m": 1, "s": -1},
     "m/s2": {"m": 1, "s": -2},

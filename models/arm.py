@@ -39,6 +39,7 @@ class Arm:
         mujoco.mj_setConst(self.model, self.data)
         self.n = int(self.model.nv)
         self._M = np.zeros((self.n, self.n))
+        self._J_point = np.zeros((3, self.n))
 
     def _check_joints(self) -> None:
         one_degree = (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
@@ -102,6 +103,12 @@ class Arm:
         """Place the bodies at q; then tools, `inertia`, `solve_inertia` and geom poses are those of q."""
         self.data.qpos[:] = q
         mujoco.mj_fwdPosition(self.model, self.data)
+
+    def point_velocity(self, body: int, point: Vector, v: Vector) -> Vector:
+        """World velocity, m/s, of a point fixed to a body, for joint velocities v, after `kinematics`."""
+        mujoco.mj_jac(self.model, self.data, self._J_point, None, point, body)
+        velocity: Vector = self._J_point @ v
+        return velocity
 
 
 class Tools:

@@ -11,6 +11,8 @@ from simloop.models.gjk import Hull, Member, Scene
 
 # Distance told when there is nothing to be near to, m.
 NOTHING_NEAR = 1e6
+# Time to contact told when there will be none, s.
+NEVER = 1e6
 
 
 class Clearance:
@@ -41,6 +43,11 @@ class Clearance:
         self.names: list[tuple[str, str]] = []
         if self._scene is not None:
             self.names = [(_geom_name(model, geoms[i]), _geom_name(model, geoms[j])) for i, j in self._scene.pairs]
+        self._pair_bodies = (
+            []
+            if self._scene is None
+            else [tuple(int(model.geom_bodyid[geoms[m]]) for m in pair) for pair in self._scene.pairs]
+        )
         self.nearest = 0
         self.distance = NOTHING_NEAR
         self.point_a, self.point_b, self.normal = np.zeros(3), np.zeros(3), np.zeros(3)
@@ -61,6 +68,19 @@ class Clearance:
         scene.update()
         self.nearest, self.distance = scene.nearest, scene.distance
         self.point_a[:], self.point_b[:], self.normal[:] = scene.point_a, scene.point_b, scene.normal
+
+    def time_to_contact(self, v: Vector) -> float:
+        """Time, s, until the nearest pair of the last update touches if its witness points go on as joint velocities v
+        move them; 0 when it touches already, NEVER when it does not close."""
+        if self._scene is None:
+            return NEVER
+        if self.distance <= 0.0:
+            return 0.0
+        a, b = self._pair_bodies[self.nearest]
+        velocity_a = self._arm.point_velocity(a, self.point_a, v)
+        velocity_b = self._arm.point_velocity(b, self.point_b, v)
+        closing = float(self.normal @ (velocity_a - velocity_b))
+        return min(self.distance / closing, NEVER) if closing > 0.0 else NEVER
 
 
 def _bodies(model: mujoco.MjModel, geoms: list[int]) -> list[tuple[int, int]]:

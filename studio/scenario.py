@@ -121,3 +121,4 @@ def connect_loop(system: System) -> None:
     system.connect("control.q", "planner.q")
     system.connect("control.v", "planner.v")
     system.connect("plant.q_true", "collision.q")
+    system.connect("plant.v", "collision.v")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from simloop.models.arm import Arm
-from simloop.models.clearance import NOTHING_NEAR, Clearance
+from simloop.models.clearance import NEVER, NOTHING_NEAR, Clearance
 from simloop.models.robot import Box, scene_mjcf
 from simloop.models.robots.sphere import ROBOT
 
@@ -41,3 +41,33 @@ def test_links_that_share_a_joint_are_not_a_pair() -> None:
 def test_a_shape_it_does_not_know_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="cylinder"):
         Clearance(Arm(THREE_LINKS.replace('type="box"', 'name="odd" type="cylinder"')))
+
+
+def test_time_to_contact_is_distance_over_closing_speed() -> None:
+    """The sphere at 0.2 m/s up: 0.3 m to the plane in 1.5 s; going down to the floor; at rest never; touching now."""
+    clearance = Clearance(Arm(scene_mjcf(ROBOT, BOXES)))
+    for z, v, expected in (
+        (0.2, 0.2, 1.5),
+        (-0.05, -0.1, 0.5),
+        (0.2, 0.0, NEVER),
+        (0.4, -0.1, NEVER),
+        (0.55, 0.1, 0.0),
+    ):
+        clearance.update(np.array([z]))
+        assert clearance.time_to_contact(np.array([v])) == pytest.approx(expected, rel=1e-9)
+
+
+def test_closing_speed_is_the_rate_of_the_distance() -> None:
+    """A turning arm: distance over time to contact against the finite difference of the distance."""
+    clearance = Clearance(
+        Arm(THREE_LINKS.replace("<worldbody>", '<worldbody><geom type="box" size="1 1 0.1" pos="0 0 -0.6"/>'))
+    )
+    q, v, step = np.array([0.3, 0.9, 0.05]), np.array([0.5, 0.7, 0.1]), 1e-6
+    distances = []
+    for sign in (1.0, -1.0):
+        clearance.update(q + sign * step * v)
+        distances.append(clearance.distance)
+    rate = (distances[0] - distances[1]) / (2 * step)
+    clearance.update(q)
+    assert rate < 0.0
+    assert clearance.distance / clearance.time_to_contact(v) == pytest.approx(-rate, rel=1e-6)
