@@ -1,4 +1,4 @@
-"""A robot's scene: one call for all pairs against a loop of `coal.distance` over the same pairs, from Python, in one run.
+"""A robot's scene: one call for all pairs against a loop of `coal.distance` over the same pairs, both from Python.
 
 Two chains of seven links with two convex bodies each and two obstacles: some 30 bodies, all pairs that may touch. The
 arm moves a millisecond's way between two updates. Prints medians over interleaved rounds, and how the scene's time

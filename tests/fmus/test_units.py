@@ -205,7 +205,13 @@ def test_declared_initial_dependencies_are_true(kind: str, units: dict[str, Path
     """An output's first value changes with those variables, and only those, that it declares."""
     table = tmp_path / "table.csv"
     table.write_text("time,q[1]\n0,0.25\n")
-    other: dict[str, float | int | str] = {"seed": 3, "replay": True, "contact": "compliant", "table": str(table)}
+    other: dict[str, float | int | str] = {
+        "seed": 3,
+        "v[1]": -0.05,
+        "replay": True,
+        "contact": "compliant",
+        "table": str(table),
+    }
     description = fmpy.read_model_description(str(units[kind]))
     declared = {u.variable.name: {d.name for d in u.dependencies or ()} for u in description.initialUnknowns}
 

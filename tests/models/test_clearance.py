@@ -43,25 +43,21 @@ def test_a_shape_it_does_not_know_is_refused_by_name() -> None:
         Clearance(Arm(THREE_LINKS.replace('type="box"', 'name="odd" type="cylinder"')))
 
 
-def test_time_to_contact_is_distance_over_closing_speed() -> None:
-    """The sphere at 0.2 m/s up: 0.3 m to the plane in 1.5 s; going down to the floor; at rest never; touching now."""
+@pytest.mark.parametrize(
+    ("z", "v", "expected"),
+    [(0.3, 0.2, 1.0), (-0.05, -0.1, 0.5), (0.3, 0.0, NEVER), (0.4, -0.1, NEVER), (0.55, 0.1, 0.0)],
+    ids=["up to the plane", "down to the floor", "at rest", "away", "touching"],
+)
+def test_time_to_contact_is_distance_over_closing_speed(z: float, v: float, expected: float) -> None:
     clearance = Clearance(Arm(scene_mjcf(ROBOT, BOXES)))
-    for z, v, expected in (
-        (0.2, 0.2, 1.5),
-        (-0.05, -0.1, 0.5),
-        (0.2, 0.0, NEVER),
-        (0.4, -0.1, NEVER),
-        (0.55, 0.1, 0.0),
-    ):
-        clearance.update(np.array([z]))
-        assert clearance.time_to_contact(np.array([v])) == pytest.approx(expected, rel=1e-9)
+    clearance.update(np.array([z]))
+    assert clearance.time_to_contact(np.array([v])) == pytest.approx(expected, rel=1e-9)
 
 
 def test_closing_speed_is_the_rate_of_the_distance() -> None:
     """A turning arm: distance over time to contact against the finite difference of the distance."""
-    clearance = Clearance(
-        Arm(THREE_LINKS.replace("<worldbody>", '<worldbody><geom type="box" size="1 1 0.1" pos="0 0 -0.6"/>'))
-    )
+    table = '<worldbody><geom type="box" size="1 1 0.1" pos="0 0 -0.6"/>'
+    clearance = Clearance(Arm(THREE_LINKS.replace("<worldbody>", table)))
     q, v, step = np.array([0.3, 0.9, 0.05]), np.array([0.5, 0.7, 0.1]), 1e-6
     distances = []
     for sign in (1.0, -1.0):

@@ -60,7 +60,7 @@ def test_bodies_that_touch_already_touch_at_once() -> None:
 
 
 def test_no_touch_is_stepped_over() -> None:
-    """Tumbling hulls: at a thousand times up to the lower bound they are apart, at the upper bound within the tolerance."""
+    """Tumbling hulls: at many times up to the lower bound they are apart, at the upper bound within the tolerance."""
     rng = np.random.default_rng(9)
     touched = 0
     for _ in range(40):
