@@ -200,10 +200,7 @@ gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_bod
     }
     double swept = a->radius + b->radius;
     first_axis(axis, middles, cache);
-    if (q.quick && descend_quickly(&q, &f, axis, &best)) {
-        if (cache) {
-            memcpy(cache->axis, axis, sizeof axis);
-        }
+    if (q.quick && descend_quickly(&q, &f, axis, cache, &best)) {
         result->lower = best.lower - swept;
         result->upper = best.distance - swept;
         result->iterations = q.iterations;

@@ -67,10 +67,13 @@ typedef struct gjk_body {
 } gjk_body;
 
 /* What a pair remembers from one query to the next, the caller's, all zero at first. Any contents are safe: they change
- * how long a query takes, not its answer. */
+ * how long a query takes, not its answer. All doubles, so that a caller may keep many in one array of numbers. */
 typedef struct gjk_cache {
     double axis[3]; /* of the last query, in the frame of a */
+    double count;   /* vertex pairs of its closest feature, 0 to 3 */
+    double index_a[3], index_b[3];
 } gjk_cache;
+#define GJK_CACHE_SIZE 10
 
 /* x_world = rotation x_body + translation, rotation row by row. */
 typedef struct gjk_pose {

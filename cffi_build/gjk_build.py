@@ -17,7 +17,8 @@ ffibuilder.cdef(
         GJK_BAD_MOTION, ...
     } gjk_status;
     typedef struct gjk_body { ...; } gjk_body;
-    typedef struct gjk_cache { double axis[3]; ...; } gjk_cache;
+    typedef struct gjk_cache { ...; } gjk_cache;
+    #define GJK_CACHE_SIZE ...
     typedef struct gjk_workspace { ...; } gjk_workspace;
     typedef struct gjk_pose { double rotation[9]; double translation[3]; } gjk_pose;
     typedef struct gjk_result {

@@ -183,22 +183,52 @@ GJK_INLINE int quick_reduce(quick *s)
     return quick_apply(s, &f);
 }
 
+GJK_INLINE void quick_place(const query *q, const frame_a *f, quick *s, int k, int32_t a, int32_t b)
+{
+    double x[3];
+    rotate(x, f->R, q->b->vertices + 3 * (size_t)b);
+    const double *y = q->a->vertices + 3 * (size_t)a;
+    for (int i = 0; i < 3; ++i) {
+        s->w[k][i] = (x[i] - y[i]) + f->t[i];
+    }
+    s->index_a[k] = a;
+    s->index_b[k] = b;
+}
+
 GJK_INLINE void quick_support(query *q, const frame_a *f, quick *s, const double v[3])
 {
-    double along_b[3], x[3], *w = s->w[s->count];
+    double along_b[3];
     rotate_back(along_b, f->R, v);
     for (int i = 0; i < 3; ++i) {
         along_b[i] = -along_b[i];
     }
-    int32_t a = farthest(q->a, v), b = farthest(q->b, along_b);
-    rotate(x, f->R, q->b->vertices + 3 * (size_t)b);
-    const double *y = q->a->vertices + 3 * (size_t)a;
-    for (int i = 0; i < 3; ++i) {
-        w[i] = (x[i] - y[i]) + f->t[i];
-    }
-    s->index_a[s->count] = a;
-    s->index_b[s->count] = b;
+    quick_place(q, f, s, s->count, farthest(q->a, v), farthest(q->b, along_b));
     ++q->iterations;
+}
+
+/* Takes up the closest feature of the last query, where it is one still: then all its weights are positive. */
+GJK_INLINE int quick_resume(const query *q, const frame_a *f, quick *s, const gjk_cache *cache)
+{
+    int count = cache->count >= 1.0 && cache->count <= 3.0 ? (int)cache->count : 0;
+    for (int k = 0; k < count; ++k) {
+        double a = cache->index_a[k], b = cache->index_b[k];
+        if (!(a >= 0.0 && a < q->a->count && b >= 0.0 && b < q->b->count)) {
+            return 0;
+        }
+        quick_place(q, f, s, k, (int32_t)a, (int32_t)b);
+    }
+    s->count = count;
+    return count > 0 && quick_reduce(s) && s->count == count;
+}
+
+static void quick_remember(const quick *s, gjk_cache *cache)
+{
+    memcpy(cache->axis, s->v, sizeof cache->axis);
+    cache->count = s->count;
+    for (int k = 0; k < s->count; ++k) {
+        cache->index_a[k] = s->index_a[k];
+        cache->index_b[k] = s->index_b[k];
+    }
 }
 
 static inline int quick_holds(const quick *s)
@@ -237,15 +267,17 @@ static int quick_finish(const query *q, const quick *s, double short_of, closest
 }
 
 /* 1, with best filled and certified, if the cores are apart and nothing went wrong; else 0. axis, in the frame of a, is
- * where to look first, and afterwards the direction found. */
-static int descend_quickly(query *q, const frame_a *f, double axis[3], closest *best)
+ * where to look first if the cache, which may be NULL, has no feature to go on from. */
+static int descend_quickly(query *q, const frame_a *f, const double axis[3], gjk_cache *cache, closest *best)
 {
     quick s;
-    s.count = 0;
-    quick_support(q, f, &s, axis);
-    s.count = 1;
-    s.weight[0] = 1.0;
-    memcpy(s.v, s.w[0], sizeof s.v);
+    if (!(cache && quick_resume(q, f, &s, cache))) {
+        s.count = 0;
+        quick_support(q, f, &s, axis);
+        s.count = 1;
+        s.weight[0] = 1.0;
+        memcpy(s.v, s.w[0], sizeof s.v);
+    }
     double vv = dot(s.v, s.v);
     const double tolerance2 = q->tolerance * q->tolerance, rounding2 = q->rounding * q->rounding;
     for (int i = 0; i < QUICK_ITERATIONS; ++i) {
@@ -256,7 +288,9 @@ static int descend_quickly(query *q, const frame_a *f, double axis[3], closest *
         quick_support(q, f, &s, s.v);
         double short_of = vv - dot(s.v, s.w[s.count]);
         if (short_of * short_of <= rounding2 * vv || quick_holds(&s)) {
-            memcpy(axis, s.v, sizeof s.v);
+            if (cache) {
+                quick_remember(&s, cache);
+            }
             return short_of * fabs(short_of) <= tolerance2 * vv && quick_finish(q, &s, short_of, best);
         }
         ++s.count;

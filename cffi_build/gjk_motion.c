@@ -57,7 +57,7 @@ gjk_status gjk_time_of_impact(const gjk_body *a, const gjk_motion *motion_a, con
         !(tolerance > 0.0 && tolerance < INFINITY)) {
         return GJK_BAD_MOTION;
     }
-    gjk_cache cache = {{0.0, 0.0, 0.0}};
+    gjk_cache cache = {.count = 0.0};
     *impact = (gjk_impact){0};
     double time = 0.0;
     for (; impact->advances < GJK_MAX_ADVANCES; ++impact->advances) {

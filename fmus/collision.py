@@ -14,7 +14,7 @@ from simloop.models.clearance import Clearance
 
 @dataclass
 class State(UnitState):
-    axes: Vector
+    memory: Vector
     """What each pair remembers of its last query."""
 
 
@@ -49,7 +49,7 @@ class Collision(Slave):
             Port("body_a", Role.OUTPUT, "Name of the first body", kind=Kind.STRING, start="", starts_from=first),
             Port("body_b", Role.OUTPUT, "Name of the second body", kind=Kind.STRING, start="", starts_from=first),
         ]
-        super().__init__(instance_name, resources, ports, State, axes=self._clearance.axes)
+        super().__init__(instance_name, resources, ports, State, memory=self._clearance.memory)
         self.q, self.distance, self.contact, self.pair = map(self.view, ("q", "distance", "contact", "pair"))
         self.v, self.time_to_contact = self.view("v"), self.view("time_to_contact")
         self.point_a, self.point_b, self.normal = map(self.view, ("point_a", "point_b", "normal"))

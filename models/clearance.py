@@ -7,7 +7,7 @@ from itertools import combinations
 import mujoco
 import numpy as np
 from simloop.models.arm import Arm, Vector
-from simloop.models.gjk import Hull, Member, Scene
+from simloop.models.gjk import MEMORY, Hull, Member, Scene
 
 # Distance told when there is nothing to be near to, m.
 NOTHING_NEAR = 1e6
@@ -38,7 +38,7 @@ class Clearance:
         self._moving = np.array([i for kind, i in frames if kind == "body"], dtype=int)
         self._standing = np.array([i for kind, i in frames if kind == "geom"], dtype=int)
         self._scene = Scene(members, [(place[i], place[j]) for i, j in pairs], len(frames)) if pairs else None
-        self.axes = np.zeros((0, 3)) if self._scene is None else self._scene.axes
+        self.memory = np.zeros((0, MEMORY)) if self._scene is None else self._scene.memory
         """What the pairs remember from one update to the next: the only state."""
         self.names: list[tuple[str, str]] = []
         if self._scene is not None:

@@ -18,6 +18,8 @@ from simloop.models._gjk import ffi, lib
 Array: TypeAlias = npt.NDArray[np.float64]
 Pose: TypeAlias = tuple[npt.ArrayLike, npt.ArrayLike]
 
+# Numbers that a pair remembers.
+MEMORY: int = lib.GJK_CACHE_SIZE
 # From this many corners on, climbing along edges is quicker than looking at every corner.
 CLIMB_FROM = 300
 # How far outside the hull's faces, as a part of its size, a dropped point may lie: qhull's own rounding.
@@ -96,17 +98,17 @@ class PairQuery:
     identity. `point_a`, `point_b` and `normal` are read-only views that the next update
     overwrites. If `update()` raises, `distance` is NaN.
 
-    `axis` (3,) is what the pair remembers from one update to the next. Anything in it is safe, but it shows in the last
-    bits of an answer: who must repeat an update bit for bit keeps it as state and gives its own array.
+    `memory` (MEMORY,) is what the pair remembers from one update to the next. Anything in it is safe, but shows in the
+    last bits of an answer: who must repeat an update bit for bit keeps it as state and gives its own array.
     """
 
-    def __init__(self, a: Hull | npt.ArrayLike, b: Hull | npt.ArrayLike, axis: Array | None = None) -> None:
+    def __init__(self, a: Hull | npt.ArrayLike, b: Hull | npt.ArrayLike, memory: Array | None = None) -> None:
         self.a = _hull(a)
         self.b = _hull(b)
         self._pose_a = ffi.new("gjk_pose *")
         self._pose_b = ffi.new("gjk_pose *")
-        self.axis = np.zeros(3) if axis is None else axis
-        self._cache = ffi.from_buffer("gjk_cache[]", self.axis, require_writable=True)
+        self.memory = np.zeros(MEMORY) if memory is None else memory
+        self._cache = ffi.from_buffer("gjk_cache[]", self.memory, require_writable=True)
         self._work = _new_scratch("gjk_workspace *")
         self._result = ffi.new("gjk_result *", {"distance": float("nan")})
         self._answer = ffi.new("int32_t *")
@@ -237,8 +239,8 @@ class Scene:
 
     After an update `nearest` is the nearest pair of all (-1 if there are none), with its `distance`, `point_a`,
     `point_b` and `normal`; `within` are the pairs within the margin, and `distances` (m,) has theirs; `tested` and
-    `pruned` tell how many pairs took a query and how many were spared one. `axes` (m, 3) is what the pairs remember, as
-    in PairQuery.
+    `pruned` tell how many pairs took a query and how many were spared one. `memory` (m, MEMORY) is what the pairs
+    remember, as in PairQuery.
     """
 
     def __init__(
@@ -246,14 +248,14 @@ class Scene:
         members: Sequence[Member],
         pairs: npt.ArrayLike,
         frames: int,
-        axes: Array | None = None,
+        memory: Array | None = None,
     ) -> None:
         self.members = tuple(members)
         self.pairs = _in_frame_order(np.array(pairs, dtype=np.int32).reshape(-1, 2), self.members)
         count = len(self.pairs)
-        self.axes = np.zeros((count, 3)) if axes is None else axes
-        if self.axes.shape != (count, 3) or not self.axes.flags.c_contiguous:
-            raise ValueError(f"axes must be a contiguous array of shape {(count, 3)}, got {self.axes.shape}")
+        self.memory = np.zeros((count, MEMORY)) if memory is None else memory
+        if self.memory.shape != (count, MEMORY) or not self.memory.flags.c_contiguous:
+            raise ValueError(f"memory must be a contiguous array of shape {(count, MEMORY)}, got {self.memory.shape}")
         poses = np.tile(np.concatenate([np.eye(3).ravel(), np.zeros(3)]), (frames, 1))
         self.rotations, self.translations = poses[:, :9].reshape(-1, 3, 3), poses[:, 9:]
         self.distances = np.full(count, np.inf)
@@ -281,7 +283,7 @@ class Scene:
         self._pinned = {
             "members": members,
             "pairs": ffi.from_buffer("gjk_pair[]", self.pairs),
-            "caches": ffi.from_buffer("gjk_cache[]", self.axes, require_writable=True),
+            "caches": ffi.from_buffer("gjk_cache[]", self.memory, require_writable=True),
             "boxes": ffi.new("gjk_box[]", max(1, frames)),
             "groups": ffi.new("gjk_group[]", count),
             "placed": ffi.new("gjk_pose[]", max(1, len(self.members))),

@@ -422,7 +422,7 @@ def test_fcl_finds_no_shorter_distance_and_agrees_to_its_own_accuracy() -> None:
 
 
 def test_a_repeated_query_equals_a_fresh_one_whatever_it_remembers() -> None:
-    """The axis kept from the last query, or garbage in its place, changes the time and not the answer."""
+    """The feature kept from the last query, or garbage in its place, changes the time and not the answer."""
     rng = np.random.default_rng(8)
     A, B = ellipsoid(rng, 50), prism(12)
     query = gjk.PairQuery(A, B)
@@ -431,7 +431,7 @@ def test_a_repeated_query_equals_a_fresh_one_whatever_it_remembers() -> None:
         query.translation_b[:] = x, 0.03, 0.01
         fresh = gjk.distance(A, B, pose_b=(AXES, query.translation_b))
         if k % 2:
-            query.axis[:] = rng.choice(garbage, 3)
+            query.memory[:] = rng.choice([*garbage, 1.0, 2.0, 3.0, 7.0, 49.0], gjk.MEMORY)
         assert query.update() == query.distance == pytest.approx(fresh.distance, abs=1e-15)
         np.testing.assert_allclose(query.point_a, fresh.point_a, atol=1e-14)
         np.testing.assert_allclose(query.point_b, fresh.point_b, atol=1e-14)

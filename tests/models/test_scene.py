@@ -84,8 +84,8 @@ def test_a_scene_that_cannot_be_is_refused() -> None:
         gjk.Scene([member, gjk.Member(member.hull, 1)], [(0, 1)], 1)
     with pytest.raises(ValueError, match="pose"):
         gjk.Scene([gjk.Member(member.hull, 0, (2 * np.eye(3), np.zeros(3))), member], [(0, 1)], 1)
-    with pytest.raises(ValueError, match="axes"):
-        gjk.Scene([member, member], [(0, 1)], 1, axes=np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="memory"):
+        gjk.Scene([member, member], [(0, 1)], 1, memory=np.zeros((2, 3)))
     scene = gjk.Scene([member, gjk.Member(member.hull, 1)], [(0, 1)], 2)
     scene.translations[1, 2] = np.nan
     with pytest.raises(ValueError, match="pose"):
