@@ -1,5 +1,4 @@
-#include "gjk_epa.h"
-#include "gjk_fast.h"
+#include "gjk_epa_fast.h"
 
 static int in_range(const double *x, int count)
 {
@@ -203,6 +202,17 @@ gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_bod
     if (q.quick && descend_quickly(&q, &f, axis, cache, &best)) {
         result->lower = best.lower - swept;
         result->upper = best.distance - swept;
+        result->iterations = q.iterations;
+        write_result(&q, pose_a, &best, result);
+        return GJK_OK;
+    }
+    if (q.quick && inflate_quickly(&q, &f, axis, work, &best, &upper)) {
+        if (cache) {
+            rotate_back(cache->axis, q.rotation_a, best.normal);
+            cache->count = 0.0;
+        }
+        result->lower = best.lower - swept;
+        result->upper = upper - swept;
         result->iterations = q.iterations;
         write_result(&q, pose_a, &best, result);
         return GJK_OK;

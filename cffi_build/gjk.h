@@ -112,12 +112,28 @@ typedef struct gjk_face {
     int32_t visible; /* number of the expansion that last saw the face */
 } gjk_face;
 
+/* A face of the quick EPA, which measures less. */
+typedef struct gjk_side {
+    double normal[3]; /* outward, as long as twice the area */
+    double sight;     /* a point beyond this along normal sees the face */
+    int32_t vertex[3], across[3]; /* as above */
+    int32_t alive;
+    int32_t doubtful; /* may not see the origin from inside */
+} gjk_side;
+
 typedef struct gjk_edge {
     int32_t from, to;
     int32_t outer; /* face that stays */
+    int32_t side;  /* which edge of it */
 } gjk_edge;
 
-/* Scratch of EPA, some 256 kB; contents mean nothing between calls. */
+/* Of the quick EPA's heap. */
+typedef struct gjk_entry {
+    double key; /* offset of the face, squared, with its sign */
+    int32_t face;
+} gjk_entry;
+
+/* Scratch of EPA, some 430 kB; contents mean nothing between calls. */
 typedef struct gjk_workspace {
     gjk_point points[GJK_MAX_POINTS];
     gjk_face faces[GJK_MAX_FACES];
@@ -125,6 +141,8 @@ typedef struct gjk_workspace {
     int32_t fan[GJK_MAX_POINTS];
     int32_t stack[GJK_MAX_FACES];
     int32_t spare[GJK_MAX_FACES];
+    gjk_side sides[GJK_MAX_FACES];
+    gjk_entry heap[GJK_MAX_FACES];
 } gjk_workspace;
 
 /* Whether a pose is one: finite, within range, its rotation right-handed and orthonormal within the tolerance. */

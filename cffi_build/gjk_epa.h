@@ -138,7 +138,7 @@ static int32_t see(polytope *m, const query *q, const gjk_point *w, int32_t firs
                     return 0;
                 }
                 work->horizon[count++] =
-                    (gjk_edge){f->vertex[i], f->vertex[(i + 1) % 3], f->across[i]};
+                    (gjk_edge){f->vertex[i], f->vertex[(i + 1) % 3], f->across[i], i};
             }
         }
     }
