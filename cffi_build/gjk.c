@@ -199,14 +199,16 @@ gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_bod
     }
     double swept = a->radius + b->radius;
     first_axis(axis, middles, cache);
-    if (q.quick && descend_quickly(&q, &f, axis, cache, &best)) {
+    quick s;
+    s.count = 0;
+    if (q.quick && descend_quickly(&q, &f, axis, cache, &s, &best)) {
         result->lower = best.lower - swept;
         result->upper = best.distance - swept;
         result->iterations = q.iterations;
         write_result(&q, pose_a, &best, result);
         return GJK_OK;
     }
-    if (q.quick && inflate_quickly(&q, &f, axis, work, &best, &upper)) {
+    if (inflate_quickly(&q, &f, &s, work, &best, &upper)) {
         if (cache) {
             rotate_back(cache->axis, q.rotation_a, best.normal);
             cache->count = 0.0;

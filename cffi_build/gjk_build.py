@@ -6,7 +6,17 @@ from cffi import FFI
 
 flags = [] if sys.platform == "win32" else ["-std=c11", "-O3", "-Wall", "-Wextra"]
 
-PARTS = ("gjk", "gjk_vector", "gjk_support", "gjk_simplex", "gjk_fast", "gjk_epa", "gjk_epa_fast", "gjk_motion", "gjk_scene")
+PARTS = (
+    "gjk",
+    "gjk_vector",
+    "gjk_support",
+    "gjk_simplex",
+    "gjk_fast",
+    "gjk_epa",
+    "gjk_epa_fast",
+    "gjk_motion",
+    "gjk_scene",
+)
 
 ffibuilder = FFI()
 

@@ -310,41 +310,17 @@ static int quick_witness(const quick_hull *m, const gjk_side *nearest, const dou
     return fabs(dot(n, x) - offset) <= tolerance && deviation(best->x, best->normal) <= tolerance;
 }
 
-/* Four points of b - a round the origin, or nearly. 0 if the descent finds none. */
-static int surround_origin(query *q, const frame_a *f, const double axis[3], quick *s)
-{
-    double nearest = INFINITY;
-    s->count = 0;
-    memcpy(s->v, axis, sizeof s->v);
-    for (int i = 0; i < QUICK_ITERATIONS; ++i) {
-        quick_support(q, f, s, s->v);
-        if (quick_holds(s) || (i > 0 && dot(s->v, s->w[s->count]) > 0.0)) {
-            return 0;
-        }
-        ++s->count;
-        if (!quick_reduce(s)) {
-            return s->count == 4;
-        }
-        double now = dot(s->v, s->v);
-        if (!(now < nearest) || !(now > q->tolerance * q->tolerance)) {
-            return 0;
-        }
-        nearest = now;
-    }
-    return 0;
-}
-
-/* 1, with best and both bounds filled and certified, if the cores overlap and nothing went wrong; else 0. */
-static int inflate_quickly(query *q, const frame_a *f, const double axis[3], gjk_workspace *work, closest *best,
+/* From the four points where the quick descent ended: 1, with best and both bounds filled and certified, if the cores
+ * overlap and nothing went wrong; else 0. */
+static int inflate_quickly(query *q, const frame_a *f, const quick *s, gjk_workspace *work, closest *best,
                            double *upper)
 {
-    quick s;
     quick_hull m = {.q = q, .f = f, .work = work, .ceiling = INFINITY};
     int sane = q->rounding > QUICK_LEAST_ROUNDING && q->rounding < QUICK_MOST_ROUNDING;
-    if (!sane || !surround_origin(q, f, axis, &s)) {
+    if (!sane || s->count != 4) {
         return 0;
     }
-    hull_init(&m, &s);
+    hull_init(&m, s);
     for (int i = 0; i < QUICK_FACES; ++i) {
         int32_t face = heap_nearest(&m);
         if (face < 0) {

@@ -267,37 +267,37 @@ static int quick_finish(const query *q, const quick *s, double short_of, closest
 }
 
 /* 1, with best filled and certified, if the cores are apart and nothing went wrong; else 0. axis, in the frame of a, is
- * where to look first if the cache, which may be NULL, has no feature to go on from. */
-static int descend_quickly(query *q, const frame_a *f, const double axis[3], gjk_cache *cache, closest *best)
+ * where to look first if the cache, which may be NULL, has no feature to go on from. After a 0, s has four points if they
+ * may hold the origin between them. */
+static int descend_quickly(query *q, const frame_a *f, const double axis[3], gjk_cache *cache, quick *s, closest *best)
 {
-    quick s;
-    if (!(cache && quick_resume(q, f, &s, cache))) {
-        s.count = 0;
-        quick_support(q, f, &s, axis);
-        s.count = 1;
-        s.weight[0] = 1.0;
-        memcpy(s.v, s.w[0], sizeof s.v);
+    if (!(cache && quick_resume(q, f, s, cache))) {
+        s->count = 0;
+        quick_support(q, f, s, axis);
+        s->count = 1;
+        s->weight[0] = 1.0;
+        memcpy(s->v, s->w[0], sizeof s->v);
     }
-    double vv = dot(s.v, s.v);
+    double vv = dot(s->v, s->v);
     const double tolerance2 = q->tolerance * q->tolerance, rounding2 = q->rounding * q->rounding;
     for (int i = 0; i < QUICK_ITERATIONS; ++i) {
         /* Nearer than a thousand tolerances the careful descent has to look. */
         if (!(vv > 1e6 * tolerance2)) {
             return 0;
         }
-        quick_support(q, f, &s, s.v);
-        double short_of = vv - dot(s.v, s.w[s.count]);
-        if (short_of * short_of <= rounding2 * vv || quick_holds(&s)) {
+        quick_support(q, f, s, s->v);
+        double short_of = vv - dot(s->v, s->w[s->count]);
+        if (short_of * short_of <= rounding2 * vv || quick_holds(s)) {
             if (cache) {
-                quick_remember(&s, cache);
+                quick_remember(s, cache);
             }
-            return short_of * fabs(short_of) <= tolerance2 * vv && quick_finish(q, &s, short_of, best);
+            return short_of * fabs(short_of) <= tolerance2 * vv && quick_finish(q, s, short_of, best);
         }
-        ++s.count;
-        if (!quick_reduce(&s)) {
+        ++s->count;
+        if (!quick_reduce(s)) {
             return 0;
         }
-        double now = dot(s.v, s.v);
+        double now = dot(s->v, s->v);
         if (!(now < vv)) {
             return 0;
         }

@@ -52,7 +52,7 @@ STEP, SPEED, TURN = 1e-3, 1.0, 1.0  # s, m/s, rad/s
 # A flight that comes nearer than this is drawn again: the coherent family is about distances.
 CLEARANCE = 1e-3  # m
 
-# Issue 3, "It is done when" 1: our time over coal's distance(), our own distance and MuJoCo's.
+# What is aimed at: our time over coal's distance(), our own distance and MuJoCo's.
 SEPARATED_TARGETS = dict(zip(SIZES, (0.22, 0.17, 0.15, 0.22, 0.27), strict=True))
 COHERENT_TARGET = 0.20
 BOOLEAN_TARGET = 0.5
@@ -317,7 +317,7 @@ class Target:
 
 
 def target_of(family: str, size: int) -> Target | None:
-    """Issue 3, "It is done when" 1."""
+    """Which measure has which target, if any."""
     if family == "separated":
         return Target("coal", family, SEPARATED_TARGETS[size])
     if family == "coherent":
@@ -408,7 +408,7 @@ def met_and_all(table: Table) -> tuple[int, int]:
 
 PAGE = """# How fast a collision query is
 
-Written by `make bench-gjk`; do not edit. {met} of {count} targets of issue 3 are met in this run.
+Written by `make bench-gjk`; do not edit. {met} of {count} targets are met in this run.
 
 ![Time of a query by family, size and library](collision-speed.png)
 
