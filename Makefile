@@ -70,6 +70,7 @@ lowest:
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/macro_step.py
+	$(BIN)/python benchmarks/scene.py
 
 # coal's headers need Eigen's, of the version that coal's wheel was built with.
 bench-gjk: $(VENV)/.installed-test
