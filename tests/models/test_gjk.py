@@ -1,7 +1,6 @@
 """Laws of the signed distance, its closed forms, and independent engines that must agree."""
 
 from collections.abc import Iterator
-from itertools import product
 
 import coal
 import fcl
@@ -15,33 +14,20 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 from simloop.models import gjk
 
+from tests.models.bodies import CUBE, box, ellipsoid, random_rotation
+
 Array = npt.NDArray[np.float64]
 
 GAP = 1e-12  # certificate of gjk.h, relative to the extent of the Minkowski difference
 AXES = np.eye(3)
-CUBE: Array = np.array(list(product((-0.5, 0.5), repeat=3)))
 
 laws = settings(max_examples=200, derandomize=True, deadline=None, database=None)
 unit = st.floats(-1.0, 1.0)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def box(*half: float) -> Array:
-    return CUBE * 2.0 * np.array(half)
-
-
 def at(*translation: float) -> tuple[Array, tuple[float, ...]]:
     return AXES, translation
-
-
-def random_rotation(rng: np.random.Generator) -> Array:
-    q = rng.normal(size=4)
-    return Rotation.from_quat(q / np.linalg.norm(q)).as_matrix()
-
-
-def ellipsoid(rng: np.random.Generator, n: int) -> Array:
-    v = rng.normal(size=(n, 3))
-    return v / np.linalg.norm(v, axis=1)[:, None] * rng.uniform(0.05, 0.15, 3)
 
 
 def prism(n: int) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from simloop.models import gjk
 
-from tests.models.test_gjk import box, ellipsoid, random_rotation
+from tests.models.bodies import box, ellipsoid, random_rotation
 
 POINT = [[0.0, 0.0, 0.0]]
 

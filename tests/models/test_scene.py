@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from simloop.models import gjk
 
-from tests.models.test_gjk import box, ellipsoid, random_rotation
+from tests.models.bodies import box, ellipsoid, random_rotation
 
 
 def random_scene(rng: np.random.Generator, frames: int, each: int) -> gjk.Scene:
