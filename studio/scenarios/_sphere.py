@@ -59,7 +59,7 @@ def step_figures(outcome: Outcome) -> dict[str, Figure]:
 
 
 def _tracking_error(outcome: Outcome, e: float) -> Figure:
-    """Steady, the plant is e (g + a) h² behind; getting there it overshoots by up to a part e / (1 − e)."""
+    """Steady, the plant is e (g + a) h² behind; getting there it overshoots by up to a part |e| / (1 + e)."""
     tracking = outcome.result["plant.q[1]"] - outcome.result["planner.q_d[1]"]
     figure = Figure("Largest tracking error |q − q_d|", float(np.abs(tracking).max()), "m")
     if outcome.disturbed() or not -0.5 <= e <= 0.5:
@@ -68,5 +68,5 @@ def _tracking_error(outcome: Outcome, e: float) -> Figure:
         return replace(figure, limit=1e-12, source="no model error, no tracking error")
     a = outcome.number("planner.acceleration", ACCELERATION)
     law = abs(e) * MASS * (G + a) * outcome.h**2
-    tolerance = 0.01 + abs(e) / (1 - abs(e))
+    tolerance = max(0.1, 1.001 * abs(e) / (1 + e))
     return replace(figure, expected=law, tolerance=tolerance, source="mass error × (g + a) h²")
