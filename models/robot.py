@@ -12,13 +12,18 @@ class Robot:
     """A robot arm.
 
     `tools` names the MJCF sites that planners move. `home` is the joint position at the start, in joint order,
-    m or rad.
+    m or rad. `max_speed` is what the maker promises of each joint, m/s or rad/s; empty when nothing is known.
+    `camera` names the site that looks at the tools, if there is one. `gate` names the module in `models/` that says
+    which joint positions may be commanded, if there is one.
     """
 
     name: str
     mjcf: str
     tools: tuple[str, ...]
     home: tuple[float, ...]
+    max_speed: tuple[float, ...] = ()
+    camera: str = ""
+    gate: str = ""
 
 
 @dataclass(frozen=True)
