@@ -16,8 +16,9 @@ from typing import Any
 
 from simloop.fmus.export import build
 from simloop.master import FmuComponent, System, simulation_in_the_loop
+from simloop.master.clock import Clock
 from simloop.master.recorder import Recorder
-from simloop.master.schedule import Clock, bind, written_inputs
+from simloop.master.schedule import bind, written_inputs
 from simloop.models.robot import Box, Robot
 from simloop.models.robots.sphere import ROBOT as SPHERE
 from simloop.studio.scenario import connect_loop

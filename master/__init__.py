@@ -11,7 +11,7 @@ from simloop.master.errors import (
 from simloop.master.fmu import FmuComponent
 from simloop.master.result import Result
 from simloop.master.run import TimedWrite, run
-from simloop.master.schedule import Restore, Save, Schedule, Set, Step, Transfer
+from simloop.master.schedule import Locate, Restore, Save, Schedule, Set, Step, Transfer
 from simloop.master.simulation_in_the_loop import simulation_in_the_loop
 from simloop.master.system import System
 
@@ -19,6 +19,7 @@ __all__ = [
     "CannotRollBackError",
     "Component",
     "FmuComponent",
+    "Locate",
     "NameNotFoundError",
     "ObjectComponent",
     "Restore",

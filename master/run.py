@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from simloop.master.clock import Clock
 from simloop.master.component import Value, check_number
 from simloop.master.errors import SimloopError, UnitError, WiringError
 from simloop.master.recorder import Recorder
 from simloop.master.result import Result
-from simloop.master.schedule import Clock, Schedule, bind, bind_transfer, written_inputs
+from simloop.master.schedule import Schedule, bind, bind_transfer, written_inputs
 from simloop.master.system import System
 
 # What a step or a duration can be, s.

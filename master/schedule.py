@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from simloop.master.clock import Clock
 from simloop.master.component import Action, Value, find_variable
 from simloop.master.errors import CannotRollBackError, NameNotFoundError, WiringError
+from simloop.master.events import bind_locate
 from simloop.master.system import Connection, System
 
 
@@ -48,7 +50,20 @@ class Restore:
     component: str
 
 
-Operation = Transfer | Set | Step | Save | Restore
+@dataclass(frozen=True)
+class Locate:
+    """Step a component over the macro step in parts, each ending where its output `indicator` falls below zero.
+
+    Such an instant is found by rolling back and stepping again, within `tolerance` s; the part ends on the far side
+    of it, where the indicator is below zero, and the component deals with it when it is stepped on.
+    """
+
+    component: str
+    indicator: str
+    tolerance: float
+
+
+Operation = Transfer | Set | Step | Save | Restore | Locate
 Schedule = tuple[Operation, ...]
 
 
@@ -64,7 +79,7 @@ def check_schedule(system: System, schedule: Schedule) -> None:
     for operation in schedule:
         if not isinstance(operation, Transfer) and operation.component not in system.components:
             raise NameNotFoundError("component", operation.component, system.components)
-        if isinstance(operation, Save | Restore) and not system.components[operation.component].can_rollback:
+        if isinstance(operation, Save | Restore | Locate) and not system.components[operation.component].can_rollback:
             raise CannotRollBackError(operation.component, "the unit does not offer to save and restore its state")
         if isinstance(operation, Save):
             saved.add(operation.component)
@@ -75,14 +90,6 @@ def check_schedule(system: System, schedule: Schedule) -> None:
 def written_inputs(schedule: Schedule) -> list[tuple[str, str]]:
     """The inputs that the schedule itself sets."""
     return [(op.component, op.variable) for op in schedule if isinstance(op, Set)]
-
-
-class Clock:
-    """The time at the start of the current macro step and its length, s."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-        self.h = 0.0
 
 
 def bind(system: System, schedule: Schedule, clock: Clock) -> list[Action]:
@@ -103,6 +110,9 @@ def bind(system: System, schedule: Schedule, clock: Clock) -> list[Action]:
                 bound.append(_bind_save(system, component, slots))
             case Restore(component):
                 bound.append(_bind_restore(system, component, slots))
+            case Locate(component, indicator, tolerance):
+                find_variable(system.components[component], indicator)
+                bound.append(bind_locate(system.components[component], indicator, tolerance, clock))
     return bound
 
 

@@ -11,10 +11,16 @@ from simloop.master.system import System
 
 
 def simulation_in_the_loop(
-    system: System, *, planner: str = "planner", control: str = "control", plant: str = "plant"
+    system: System,
+    *,
+    planner: str = "planner",
+    control: str = "control",
+    plant: str = "plant",
+    plant_step: Operation | None = None,
 ) -> Schedule:
     """One macro step: plan, find the force in the control simulation, apply it, roll the control simulation back and
-    replay it to where the plant went, re-seed the planner. The plant is stepped once and never undone.
+    replay it to where the plant went, re-seed the planner. The plant is stepped once and never undone, unless
+    `plant_step` says otherwise, such as a Locate.
 
     The control component has a Boolean input `replay`. Other components are observers: stepped last, in the order in
     which they feed each other; what they feed back into the loop arrives in the next macro step.
@@ -34,7 +40,7 @@ def simulation_in_the_loop(
         Save(control),
         Step(control),
         *transfer([planner, control], plant),
-        Step(plant),
+        plant_step or Step(plant),
         # A restored state brings its old inputs with it, so the measurement goes in after.
         Restore(control),
         *transfer([plant], control),

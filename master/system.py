@@ -131,12 +131,17 @@ class System:
         ]
 
     def check(self, scheduled: Iterable[tuple[str, str]] = ()) -> None:
-        """Every input must be driven, set, or written by the schedule, and not two of these."""
+        """Every input must be driven, set, or written by the schedule, and not two of these. An input that is no Real
+        is a switch: it may be left as the unit starts it."""
         for name, variable in scheduled:
             if (name, variable) in self.values or (name, variable) in self._drivers:
                 raise WiringError(f"{name}.{variable} is written by the schedule, nothing else can drive or set it")
         known = {*self.values, *scheduled}
-        loose = [f"{name}.{variable}" for name, variable in self.undriven_inputs() if (name, variable) not in known]
+        loose = [
+            f"{name}.{variable}"
+            for name, variable in self.undriven_inputs()
+            if (name, variable) not in known and self.components[name].variables[variable].type == "Real"
+        ]
         if loose:
             raise WiringError(f"nothing drives {', '.join(loose)}: connect an output to it or set it")
 

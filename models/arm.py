@@ -2,34 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
+from simloop.models.assemble import Gear, compile_arm
 
 Vector = NDArray[np.float64]
-
-# Everything that mj_step reads from one step to the next; restoring it repeats the step bit for bit.
-_STATE = mujoco.mjtState.mjSTATE_INTEGRATION
 
 # MuJoCo's own answer to a diverged step is a log file in the current folder; the units tell of it through the FMI.
 if mujoco.get_mju_user_warning() is None:
     mujoco.set_mju_user_warning(lambda message: None)
 
 
+NO_FROZEN: Mapping[int, float] = MappingProxyType({})
+NO_GEARS: Mapping[int, Gear] = MappingProxyType({})
+
+
+@dataclass
+class ArmState:
+    """What a step reads from the one before: position, velocity, and where the constraint solver begins. A step from
+    a copy of it is the same to the last bit."""
+
+    q: Vector
+    v: Vector
+    warm: Vector
+
+
 class Arm:
     """The dynamics of an arm with n one-degree joints, each a slide (m) or a hinge (rad).
 
-    `mass_error` scales every mass and inertia by 1 + mass_error. `contact` lets bodies touch, with MuJoCo's
-    compliant contact. No memory of its own: every call takes the state it works on.
+    `mass_error` scales the mass and inertia of every link by 1 + mass_error. `contact` lets bodies touch, with
+    MuJoCo's compliant contact. `frozen` and `gears` are as in `compile_arm`: a frozen joint is no joint any more, and
+    the rotors of elastic gears stand after the joints. No memory of its own: every call takes the state it works on.
     """
 
-    def __init__(self, mjcf: str, *, mass_error: float = 0.0, contact: bool = False) -> None:
+    def __init__(
+        self,
+        mjcf: str,
+        *,
+        mass_error: float = 0.0,
+        contact: bool = False,
+        frozen: Mapping[int, float] = NO_FROZEN,
+        gears: Mapping[int, Gear] = NO_GEARS,
+    ) -> None:
         if not mass_error > -1.0:
             raise ValueError(f"mass_error is {mass_error}; it must be greater than -1")
-        self.model = mujoco.MjModel.from_xml_string(mjcf)
+        self.model = compile_arm(mjcf, frozen, gears)
         self._check_joints()
-        self.model.body_mass *= 1.0 + mass_error
-        self.model.body_inertia *= 1.0 + mass_error
+        links = [i for i in range(self.model.nbody) if not self.model.body(i).name.startswith("rotor:")]
+        self.model.body_mass[links] *= 1.0 + mass_error
+        self.model.body_inertia[links] *= 1.0 + mass_error
         self.model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_INVDISCRETE
         # A diverged step must stay visible; MuJoCo would otherwise reset the state to zero and go on.
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
@@ -53,26 +79,41 @@ class Arm:
         slide = int(mujoco.mjtJoint.mjJNT_SLIDE)
         return ["m" if kind == slide else "rad" for kind in self.model.jnt_type]
 
-    def state_at(self, q: Vector, v: Vector | float = 0.0) -> Vector:
+    @property
+    def joint_names(self) -> list[str]:
+        return [self.model.joint(i).name or f"joint{i + 1}" for i in range(self.model.njnt)]
+
+    @property
+    def torque_limits(self) -> Vector:
+        """The greatest force of each motor, N or N·m; infinite where the model sets none."""
+        limited = self.model.jnt_actfrclimited.astype(bool)
+        return np.where(limited, np.abs(self.model.jnt_actfrcrange).min(axis=1), np.inf)
+
+    def state_at(self, q: Vector, v: Vector | float = 0.0) -> ArmState:
         """The state of the arm at position q with velocity v, at rest unless given."""
-        mujoco.mj_resetData(self.model, self.data)
-        self.data.qpos[:] = q
-        self.data.qvel[:] = v
-        state = np.zeros(mujoco.mj_stateSize(self.model, _STATE))
-        mujoco.mj_getState(self.model, self.data, state, _STATE)
-        return state
+        return ArmState(q=np.array(q, dtype=float), v=np.zeros(self.n) + v, warm=np.zeros(self.n))
 
-    def step(self, state: Vector, force: Vector, h: float) -> None:
-        """Advance `state` in place by one step of h s under joint forces (N or N·m) (S1, 3.2).
-
-        Afterwards `data.qpos` and `data.qvel` are the new position and velocity.
-        """
-        model, data = self.model, self.data
-        mujoco.mj_setState(model, data, state, _STATE)
-        model.opt.timestep = h
+    def step(self, state: ArmState, force: Vector, h: float) -> None:
+        """Advance `state` in place by one step of h s under joint forces (N or N·m) (S1, 3.2)."""
+        data = self.data
+        self.model.opt.timestep = h
+        data.qpos[:] = state.q
+        data.qvel[:] = state.v
+        data.qacc_warmstart[:] = state.warm
         data.qfrc_applied[:] = force
-        mujoco.mj_step(model, data)
-        mujoco.mj_getState(model, data, state, _STATE)
+        mujoco.mj_step(self.model, data)
+        state.q[:] = data.qpos
+        state.v[:] = data.qvel
+        state.warm[:] = data.qacc_warmstart
+
+    def energy(self, state: ArmState) -> float:
+        """Kinetic and potential energy, J."""
+        data = self.data
+        data.qpos[:], data.qvel[:] = state.q, state.v
+        mujoco.mj_fwdPosition(self.model, data)
+        mujoco.mj_energyPos(self.model, data)
+        mujoco.mj_energyVel(self.model, data)
+        return float(data.energy.sum())
 
     def inverse(self, q: Vector, v: Vector, v_next: Vector, h: float, out: Vector) -> None:
         """Joint forces that take velocity v at q to v_next in one step of h s."""
@@ -109,6 +150,15 @@ class Arm:
         mujoco.mj_jac(self.model, self.data, self._J_point, None, point, body)
         velocity: Vector = self._J_point @ v
         return velocity
+
+    def approach(self, body_a: int, point_a: Vector, body_b: int, point_b: Vector, normal: Vector) -> Vector:
+        """How fast, for each joint's velocity, two points fixed to two bodies part along the normal from the first to
+        the second, after `kinematics`."""
+        mujoco.mj_jac(self.model, self.data, self._J_point, None, point_b, body_b)
+        rate: Vector = normal @ self._J_point
+        mujoco.mj_jac(self.model, self.data, self._J_point, None, point_a, body_a)
+        rate -= normal @ self._J_point
+        return rate
 
 
 class Tools:

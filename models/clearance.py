@@ -6,8 +6,9 @@ from itertools import combinations
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 from simloop.models.arm import Arm, Vector
-from simloop.models.gjk import MEMORY, Hull, Member, Scene
+from simloop.models.gjk import MEMORY, Hull, Member, PairQuery, Scene
 
 # Distance told when there is nothing to be near to, m.
 NOTHING_NEAR = 1e6
@@ -15,17 +16,23 @@ NOTHING_NEAR = 1e6
 NEVER = 1e6
 
 
+def count_pairs(arm: Arm) -> int:
+    """How many pairs of geoms a Clearance tests."""
+    return len(_pairs(arm.model))
+
+
 class Clearance:
     """The nearest pair of geoms of an arm in its scene.
 
     Tested are an arm's geoms against the fixed ones and against those of other bodies, but not against those of the
     body its joint sits on. Geoms that take no part in contact (contype and conaffinity 0) are only to look at.
+    An arm with joints frozen can be given the pairs of the whole one, `pairs_of`.
     """
 
-    def __init__(self, arm: Arm) -> None:
+    def __init__(self, arm: Arm, pairs_of: Arm | None = None) -> None:
         self._arm = arm
         model = arm.model
-        pairs = _pairs(model)
+        pairs = _pairs((pairs_of or arm).model)
         geoms = sorted({geom for pair in pairs for geom in pair})
         place = {geom: i for i, geom in enumerate(geoms)}
         # A frame, which gets one box, is a moving body; what stands in the world is a frame each, being far apart.
@@ -43,11 +50,9 @@ class Clearance:
         self.names: list[tuple[str, str]] = []
         if self._scene is not None:
             self.names = [(_geom_name(model, geoms[i]), _geom_name(model, geoms[j])) for i, j in self._scene.pairs]
-        self._pair_bodies = (
-            []
-            if self._scene is None
-            else [tuple(int(model.geom_bodyid[geoms[m]]) for m in pair) for pair in self._scene.pairs]
-        )
+        numbered = np.zeros((0, 2), dtype=int) if self._scene is None else self._scene.pairs
+        self._pair_geoms = [(geoms[i], geoms[j]) for i, j in numbered]
+        self._queries: dict[int, PairQuery] = {}
         self.nearest = 0
         self.distance = NOTHING_NEAR
         self.point_a, self.point_b, self.normal = np.zeros(3), np.zeros(3), np.zeros(3)
@@ -55,9 +60,17 @@ class Clearance:
     def update(self, q: Vector) -> None:
         """Find the nearest pair at q: `nearest` (its index in `names`), `distance` (negative inside), the points on
         both geoms and the unit normal from the first to the second, in the world frame, m."""
-        scene = self._scene
-        if scene is None:
+        if self._scene is None:
             return
+        self._place(q)
+        scene = self._scene
+        scene.update()
+        self.nearest, self.distance = scene.nearest, scene.distance
+        self.point_a[:], self.point_b[:], self.normal[:] = scene.point_a, scene.point_b, scene.normal
+
+    def _place(self, q: Vector) -> None:
+        scene = self._scene
+        assert scene is not None
         self._arm.kinematics(q)
         data = self._arm.data
         moving = len(self._moving)
@@ -65,9 +78,32 @@ class Clearance:
         scene.rotations[:moving] = data.xmat[self._moving].reshape(-1, 3, 3)
         scene.translations[moving:] = data.geom_xpos[self._standing]
         scene.rotations[moving:] = data.geom_xmat[self._standing].reshape(-1, 3, 3)
-        scene.update()
-        self.nearest, self.distance = scene.nearest, scene.distance
-        self.point_a[:], self.point_b[:], self.normal[:] = scene.point_a, scene.point_b, scene.normal
+
+    def near(self, q: Vector, margin: float) -> tuple[NDArray[np.int32], Vector]:
+        """The pairs that are within `margin` m at q, and their distances; independent of what was asked before."""
+        if self._scene is None:
+            return np.zeros(0, dtype=np.int32), np.zeros(0)
+        self._place(q)
+        self.memory[:] = 0.0
+        self._scene.update(margin)
+        pairs = self._scene.within
+        return pairs, self._scene.distances[pairs]
+
+    def meet(self, pair: int) -> tuple[float, Vector]:
+        """The distance of a pair and its gradient: distance per joint, at the position of the last call that placed
+        the arm; independent of what was asked before."""
+        query = self._queries.get(pair)
+        a, b = self._pair_geoms[pair]
+        model, data = self._arm.model, self._arm.data
+        if query is None:
+            query = self._queries[pair] = PairQuery(_hull(model, a), _hull(model, b))
+        query.rotation_a[:], query.translation_a[:] = data.geom_xmat[a].reshape(3, 3), data.geom_xpos[a]
+        query.rotation_b[:], query.translation_b[:] = data.geom_xmat[b].reshape(3, 3), data.geom_xpos[b]
+        query.memory[:] = 0.0
+        query.update()
+        return query.distance, self._arm.approach(
+            int(model.geom_bodyid[a]), query.point_a, int(model.geom_bodyid[b]), query.point_b, query.normal
+        )
 
     def time_to_contact(self, v: Vector) -> float:
         """Time, s, until the nearest pair of the last update touches if its witness points go on as joint velocities v
@@ -76,7 +112,7 @@ class Clearance:
             return NEVER
         if self.distance <= 0.0:
             return 0.0
-        a, b = self._pair_bodies[self.nearest]
+        a, b = (int(self._arm.model.geom_bodyid[geom]) for geom in self._pair_geoms[self.nearest])
         velocity_a = self._arm.point_velocity(a, self.point_a, v)
         velocity_b = self._arm.point_velocity(b, self.point_b, v)
         closing = float(self.normal @ (velocity_a - velocity_b))

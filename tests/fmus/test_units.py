@@ -210,6 +210,10 @@ def test_declared_initial_dependencies_are_true(kind: str, units: dict[str, Path
         "v[1]": -0.05,
         "replay": True,
         "contact": "compliant",
+        "integrator": "rk4",
+        "encoder": "motor",
+        "fault[1]": 4,
+        "gear_stiffness[1]": 0.0,
         "table": str(table),
     }
     description = fmpy.read_model_description(str(units[kind]))
@@ -267,7 +271,7 @@ def test_a_number_that_is_none_is_an_error_that_names_the_variable(
 
 def test_all_or_none_of_the_values_of_a_call_are_taken(tmp_path: Path) -> None:
     component = open_unit("plant", build("plant", ARM, tmp_path / "plant.fmu"))
-    taus = [name for name in component.variables if name.startswith("tau")]
+    taus = [name for name in component.variables if name.startswith("tau[")]
     component.writer(taus, np.array([1.0, 2.0, 3.0]))()
     with pytest.raises(UnitError, match=r"tau\[3\]"):
         component.writer(taus, np.array([4.0, 5.0, np.nan]))()

@@ -1,0 +1,25 @@
+"""What can go wrong with a joint, as numbers that travel through a unit's input `fault`."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Fault(IntEnum):
+    NONE = 0
+    LOOSE = 1  # the motor gives no force
+    FROZEN = 2  # the joint is stuck: its two links are one
+    WEAK = 3  # the motor gives no more than `fault_size`, N or N·m
+    STUCK = 4  # the sensor keeps telling where the joint was
+    NOISY = 5  # the sensor's noise has a standard deviation of `fault_size`, m or rad
+    LOST = 6  # one measurement is missing: the last one is told once more
+
+
+WORDS = ", ".join(f"{fault.value} {fault.name.lower()}" for fault in Fault)
+
+
+def check_fault(value: float) -> Fault:
+    try:
+        return Fault(int(value))
+    except ValueError:
+        raise ValueError(f"fault is {value:g}; it can be {WORDS}") from None
