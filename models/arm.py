@@ -106,9 +106,14 @@ class Arm:
 
     def point_velocity(self, body: int, point: Vector, v: Vector) -> Vector:
         """World velocity, m/s, of a point fixed to a body, for joint velocities v, after `kinematics`."""
-        mujoco.mj_jac(self.model, self.data, self._J_point, None, point, body)
-        velocity: Vector = self._J_point @ v
+        velocity: Vector = self.point_jacobian(body, point) @ v
         return velocity
+
+    def point_jacobian(self, body: int, point: Vector) -> Vector:
+        """World velocity of a point fixed to a body per joint velocity, (3, n), after `kinematics`; shared between
+        calls."""
+        mujoco.mj_jac(self.model, self.data, self._J_point, None, point, body)
+        return self._J_point
 
 
 class Tools:

@@ -19,7 +19,8 @@ class Clearance:
     """The nearest pair of geoms of an arm in its scene.
 
     Tested are an arm's geoms against the fixed ones and against those of other bodies, but not against those of the
-    body its joint sits on. Geoms that take no part in contact (contype and conaffinity 0) are only to look at.
+    body its joint sits on, nor pairs of bodies that the MJCF excludes from contact. Geoms that take no part in contact
+    (contype and conaffinity 0) are only to look at.
     """
 
     def __init__(self, arm: Arm) -> None:
@@ -82,6 +83,19 @@ class Clearance:
         closing = float(self.normal @ (velocity_a - velocity_b))
         return min(self.distance / closing, NEVER) if closing > 0.0 else NEVER
 
+    def gradient(self) -> Vector:
+        """Change of the distance of the last update per change of each joint, m/rad or m/m; 0 when nothing is near.
+
+        The witness points move with their bodies, and sliding along the faces does not change the distance to first
+        order: ∂d/∂q = nᵀ (J_b − J_a), n the normal from a to b. Where the nearest pair or feature changes, it jumps.
+        """
+        if self._scene is None:
+            return np.zeros(self._arm.n)
+        a, b = self._pair_bodies[self.nearest]
+        J_a, J_b = self._arm.point_jacobian(a, self.point_a).copy(), self._arm.point_jacobian(b, self.point_b)
+        change: Vector = self.normal @ (J_b - J_a)
+        return change
+
 
 def _bodies(model: mujoco.MjModel, geoms: list[int]) -> list[tuple[int, int]]:
     return [(geom, int(model.geom_bodyid[geom])) for geom in geoms]
@@ -95,8 +109,13 @@ def _on_frame(model: mujoco.MjModel, geom: int) -> tuple[Vector, Vector]:
 
 
 def _pairs(model: mujoco.MjModel) -> list[tuple[int, int]]:
+    # MuJoCo keeps an excluded pair of bodies as one number, the smaller index in the upper half.
+    excluded = {divmod(int(signature), 1 << 16) for signature in model.exclude_signature}
+
     def apart(i: int, j: int) -> bool:
-        a, b = model.geom_bodyid[i], model.geom_bodyid[j]
+        a, b = sorted((int(model.geom_bodyid[i]), int(model.geom_bodyid[j])))
+        if (a, b) in excluded:
+            return False
         weld_a, weld_b = model.body_weldid[a], model.body_weldid[b]
         parents = model.body_weldid[model.body_parentid[[weld_a, weld_b]]]
         fixed = weld_a == 0 or weld_b == 0
