@@ -145,19 +145,17 @@ class Arm:
         self.data.qpos[:] = q
         mujoco.mj_fwdPosition(self.model, self.data)
 
-    def point_velocity(self, body: int, point: Vector, v: Vector) -> Vector:
-        """World velocity, m/s, of a point fixed to a body, for joint velocities v, after `kinematics`."""
+    def point_jacobian(self, body: int, point: Vector) -> Vector:
+        """World velocity of a point fixed to a body per joint velocity, (3, n), after `kinematics`; shared between
+        calls."""
         mujoco.mj_jac(self.model, self.data, self._J_point, None, point, body)
-        velocity: Vector = self._J_point @ v
-        return velocity
+        return self._J_point
 
-    def approach(self, body_a: int, point_a: Vector, body_b: int, point_b: Vector, normal: Vector) -> Vector:
-        """How fast, for each joint's velocity, two points fixed to two bodies part along the normal from the first to
-        the second, after `kinematics`."""
-        mujoco.mj_jac(self.model, self.data, self._J_point, None, point_b, body_b)
-        rate: Vector = normal @ self._J_point
-        mujoco.mj_jac(self.model, self.data, self._J_point, None, point_a, body_a)
-        rate -= normal @ self._J_point
+    def parting(self, body_a: int, point_a: Vector, body_b: int, point_b: Vector, normal: Vector) -> Vector:
+        """How fast, per joint velocity, two points fixed to two bodies part along the normal from the first to the
+        second, after `kinematics`."""
+        rate: Vector = normal @ self.point_jacobian(body_b, point_b)
+        rate -= normal @ self.point_jacobian(body_a, point_a)
         return rate
 
 

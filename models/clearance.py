@@ -25,8 +25,9 @@ class Clearance:
     """The nearest pair of geoms of an arm in its scene.
 
     Tested are an arm's geoms against the fixed ones and against those of other bodies, but not against those of the
-    body its joint sits on. Geoms that take no part in contact (contype and conaffinity 0) are only to look at.
-    An arm with joints frozen can be given the pairs of the whole one, `pairs_of`.
+    body its joint sits on, nor pairs of bodies that the MJCF excludes from contact. Geoms that take no part in contact
+    (contype and conaffinity 0) are only to look at. An arm with joints frozen can be given the pairs of the whole one,
+    `pairs_of`.
     """
 
     def __init__(self, arm: Arm, pairs_of: Arm | None = None) -> None:
@@ -101,9 +102,8 @@ class Clearance:
         query.rotation_b[:], query.translation_b[:] = data.geom_xmat[b].reshape(3, 3), data.geom_xpos[b]
         query.memory[:] = 0.0
         query.update()
-        return query.distance, self._arm.approach(
-            int(model.geom_bodyid[a]), query.point_a, int(model.geom_bodyid[b]), query.point_b, query.normal
-        )
+        body_a, body_b = int(model.geom_bodyid[a]), int(model.geom_bodyid[b])
+        return query.distance, self._arm.parting(body_a, query.point_a, body_b, query.point_b, query.normal)
 
     def time_to_contact(self, v: Vector) -> float:
         """Time, s, until the nearest pair of the last update touches if its witness points go on as joint velocities v
@@ -112,11 +112,19 @@ class Clearance:
             return NEVER
         if self.distance <= 0.0:
             return 0.0
-        a, b = (int(self._arm.model.geom_bodyid[geom]) for geom in self._pair_geoms[self.nearest])
-        velocity_a = self._arm.point_velocity(a, self.point_a, v)
-        velocity_b = self._arm.point_velocity(b, self.point_b, v)
-        closing = float(self.normal @ (velocity_a - velocity_b))
+        closing = -float(self.gradient() @ v)
         return min(self.distance / closing, NEVER) if closing > 0.0 else NEVER
+
+    def gradient(self) -> Vector:
+        """Change of the distance of the last update per change of each joint, m/rad or m/m; 0 when nothing is near.
+
+        The witness points move with their bodies, and sliding along the faces does not change the distance to first
+        order: ∂d/∂q = nᵀ (J_b − J_a), n the normal from a to b. Where the nearest pair or feature changes, it jumps.
+        """
+        if self._scene is None:
+            return np.zeros(self._arm.n)
+        a, b = (int(self._arm.model.geom_bodyid[geom]) for geom in self._pair_geoms[self.nearest])
+        return self._arm.parting(a, self.point_a, b, self.point_b, self.normal)
 
 
 def _bodies(model: mujoco.MjModel, geoms: list[int]) -> list[tuple[int, int]]:
@@ -131,8 +139,13 @@ def _on_frame(model: mujoco.MjModel, geom: int) -> tuple[Vector, Vector]:
 
 
 def _pairs(model: mujoco.MjModel) -> list[tuple[int, int]]:
+    # MuJoCo keeps an excluded pair of bodies as one number, the smaller index in the upper half.
+    excluded = {divmod(int(signature), 1 << 16) for signature in model.exclude_signature}
+
     def apart(i: int, j: int) -> bool:
-        a, b = model.geom_bodyid[i], model.geom_bodyid[j]
+        a, b = sorted((int(model.geom_bodyid[i]), int(model.geom_bodyid[j])))
+        if (a, b) in excluded:
+            return False
         weld_a, weld_b = model.body_weldid[a], model.body_weldid[b]
         parents = model.body_weldid[model.body_parentid[[weld_a, weld_b]]]
         fixed = weld_a == 0 or weld_b == 0

@@ -5,57 +5,101 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from simloop.master import Result
+from simloop.models.arm import Arm
 from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Scenario
 
-# Okabe and Ito's palette: told apart by the colour-blind too.
+# Okabe and Ito's palette, told apart by the colour-blind too, without its yellow, which is faint on white.
 BLUE, RED, GREY = "#0072B2", "#D55E00", "#6b7280"
+_PALETTE = (BLUE, RED, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Joints past the palette begin it again with another dash: Plotly's name, and the same for the legend's SVG.
+_DASHES = (("solid", ""), ("dash", "6 3"), ("dot", "2 2"), ("dashdot", "6 2 2 2"))
 
-# For each graph: title, axis, and the curves as (column pattern, name); two curves compare, one with a
-# second pattern is their difference.
-_CURVES: dict[Graph, tuple[str, str, tuple[tuple[str, str], tuple[str, str]]]] = {
-    Graph.FORCE_COMPARISON: (
-        "Force comparison",
-        "force / N",
-        (
-            ("control.tau[{i}]", "τ sent to the plant"),
-            ("control.tau_replay[{i}]", "τ′ needed to go where it went"),
-        ),
+
+@dataclass(frozen=True)
+class _Joint:
+    """A joint as the graphs show it: the same colour and dash in each."""
+
+    place: int
+    name: str
+    unit: str
+
+    @property
+    def colour(self) -> str:
+        return _PALETTE[self.place % len(_PALETTE)]
+
+    @property
+    def dash(self) -> tuple[str, str]:
+        return _DASHES[self.place // len(_PALETTE) % len(_DASHES)]
+
+
+@dataclass(frozen=True)
+class _Signal:
+    """A port with one value a joint, and what a graph calls it."""
+
+    port: str
+    name: str
+
+    def of(self, joint: _Joint, result: Result) -> NDArray[np.float64]:
+        return _numbers(result, f"{self.port}[{joint.place + 1}]")
+
+
+@dataclass(frozen=True)
+class _Style:
+    """What a graph shows of its two signals: both, or the first less the second."""
+
+    title: str
+    axis: Mapping[str, str]
+    """Its label for joints whose position is in m and for those in rad."""
+    first: _Signal
+    second: _Signal
+    difference: bool
+
+
+_FORCES = _Signal("control.tau", "τ sent to the plant"), _Signal("control.tau_replay", "τ′ needed to go where it went")
+_PATHS = _Signal("planner.q_d", "q_d planned"), _Signal("plant.q", "q measured")
+_VELOCITIES = _Signal("control.v_d", "v_d wanted"), _Signal("plant.v", "v of the plant")
+_STYLES = {
+    Graph.FORCE_COMPARISON: _Style(
+        "Force comparison", {"m": "force / N", "rad": "torque / N·m"}, *_FORCES, difference=False
     ),
-    Graph.FORCE_DIFFERENCE: (
-        "Force difference",
-        "τ − τ′ / N",
-        (("control.tau[{i}]", ""), ("control.tau_replay[{i}]", "")),
+    Graph.FORCE_DIFFERENCE: _Style(
+        "Force difference", {"m": "τ − τ′ / N", "rad": "τ − τ′ / N·m"}, *_FORCES, difference=True
     ),
-    Graph.PATH_COMPARISON: (
-        "Path comparison",
-        "position / m",
-        (("planner.q_d[{i}]", "q_d planned"), ("plant.q[{i}]", "q measured")),
+    Graph.PATH_COMPARISON: _Style(
+        "Path comparison", {"m": "position / m", "rad": "angle / rad"}, *_PATHS, difference=False
     ),
-    Graph.PATH_DIFFERENCE: (
-        "Path difference",
-        "q − q_d / m",
-        (("plant.q[{i}]", ""), ("planner.q_d[{i}]", "")),
+    Graph.PATH_DIFFERENCE: _Style(
+        "Path difference", {"m": "q − q_d / m", "rad": "q − q_d / rad"}, *reversed(_PATHS), difference=True
     ),
-    Graph.VELOCITY_COMPARISON: (
-        "Velocity comparison",
-        "velocity / m/s",
-        (("control.v_d[{i}]", "v_d wanted"), ("plant.v[{i}]", "v of the plant")),
+    Graph.VELOCITY_COMPARISON: _Style(
+        "Velocity comparison", {"m": "velocity / m/s", "rad": "velocity / rad/s"}, *_VELOCITIES, difference=False
     ),
-    Graph.VELOCITY_DIFFERENCE: (
-        "Velocity difference",
-        "v − v_d / m/s",
-        (("plant.v[{i}]", ""), ("control.v_d[{i}]", "")),
+    Graph.VELOCITY_DIFFERENCE: _Style(
+        "Velocity difference", {"m": "v − v_d / m/s", "rad": "v − v_d / rad/s"}, *reversed(_VELOCITIES), difference=True
     ),
 }
-# Stretches of a thinned curve; a screen has fewer columns of pixels.
-_STRETCHES = 4000
-_DIFFERENCES = (Graph.FORCE_DIFFERENCE, Graph.PATH_DIFFERENCE, Graph.VELOCITY_DIFFERENCE)
+# Stretches of a thinned curve; a screen has fewer columns of pixels. Many joints share what keeps a page light.
+_STRETCHES, _SHARED_STRETCHES = 4000, 16000
+
+
+@dataclass(frozen=True)
+class _Curve:
+    time: NDArray[np.float64]
+    values: NDArray[np.float64]
+    name: str
+    colour: str
+    width: float
+    dash: str = "solid"
+    joint: int | None = None
+    """The place of its joint, when the page's legend shows and hides it."""
+    opacity: float = 1.0
 
 
 def write_report(
@@ -64,7 +108,8 @@ def write_report(
     import plotly.offline
 
     markers = scenario.markers(outcome) if figures else ()
-    plots = [_plot(graph, outcome, markers) for graph in scenario.graphs] if len(outcome.result) > 1 else []
+    joints = _joints(scenario)
+    plots = _plots(scenario, outcome, joints, markers) if len(outcome.result) > 1 else []
     plots.append(_plot_distance(outcome.result, markers))
     page = _PAGE.format(
         title=html.escape(scenario.name),
@@ -72,6 +117,7 @@ def write_report(
         notice=_notice(record),
         facts=_facts(record),
         figures=_figure_table(figures),
+        legend=_legend(joints),
         plotly=plotly.offline.get_plotlyjs(),
         plots="\n".join(f'<div class="plot" id="plot{i}"></div>' for i in range(len(plots))),
         data=",\n".join(plots).replace("</", "<\\/"),
@@ -88,38 +134,105 @@ def write_report(
     path.write_text(page, encoding="utf-8")
 
 
-def _plot(graph: Graph, outcome: Outcome, markers: tuple[Marker, ...]) -> str:
-    title, axis, (first, second) = _CURVES[graph]
-    result = outcome.result
-    time = result["time"]
-    a, b = (_numbers(result, pattern.format(i=1)) for pattern, _ in (first, second))
-    if graph in _DIFFERENCES:
-        curves = [(time, a - b, "", BLUE, 1.8)]
+def _joints(scenario: Scenario) -> list[_Joint]:
+    arm = Arm(scenario.robot.mjcf)
+    names = [arm.model.joint(i).name or f"q[{i + 1}]" for i in range(arm.n)]
+    return [_Joint(i, name, unit) for i, (name, unit) in enumerate(zip(names, arm.units, strict=True))]
+
+
+def _plots(scenario: Scenario, outcome: Outcome, joints: list[_Joint], markers: tuple[Marker, ...]) -> list[str]:
+    """A graph of each kind; two of it when some joints slide and others turn, as their units differ."""
+    units = sorted({joint.unit for joint in joints})
+    return [
+        _plot(_STYLES[graph], outcome, [joint for joint in joints if joint.unit == unit], len(joints), markers)
+        for graph in scenario.graphs
+        for unit in units
+    ]
+
+
+def _plot(style: _Style, outcome: Outcome, joints: list[_Joint], of_all: int, markers: tuple[Marker, ...]) -> str:
+    title = style.title
+    if of_all == 1:
+        curves = _curves_of_one(style, outcome, joints[0])
     else:
-        # The wide curve stays visible below the narrow one where they coincide.
-        curves = [(time, a, first[1], BLUE, 6.0), (time, b, second[1], RED, 1.6)]
-        if graph is Graph.PATH_COMPARISON:
-            curves += [
-                (other["time"], _numbers(other, second[0].format(i=1)), f"{second[1]}, {label}", GREY, 1.6)
-                for label, (other, _) in outcome.variants.items()
-            ]
-    return _figure_json(title, axis, curves, markers)
+        curves = [curve for joint in joints for curve in _curves_of_many(style, outcome, joint)]
+        if not style.difference:
+            title += f"<br><sub>wide: {style.first.name} · narrow: {style.second.name}</sub>"
+    stretches = min(_STRETCHES, _SHARED_STRETCHES // of_all)
+    return _figure_json(title, style.axis[joints[0].unit], curves, markers, stretches)
+
+
+def _curves_of_one(style: _Style, outcome: Outcome, joint: _Joint) -> list[_Curve]:
+    """A colour for each signal."""
+    result = outcome.result
+    time, a, b = result["time"], style.first.of(joint, result), style.second.of(joint, result)
+    if style.difference:
+        return [_Curve(time, a - b, "", BLUE, 1.8)]
+    # The wide curve stays visible below the narrow one where they coincide.
+    curves = [
+        _Curve(time, a, style.first.name, BLUE, 6.0, opacity=0.55),
+        _Curve(time, b, style.second.name, RED, 1.6),
+    ]
+    return curves + [
+        _Curve(other["time"], style.second.of(joint, other), f"{style.second.name}, {label}", GREY, 1.6)
+        for label, other in _variants(style, outcome)
+    ]
+
+
+def _curves_of_many(style: _Style, outcome: Outcome, joint: _Joint) -> list[_Curve]:
+    """A colour for each joint."""
+    result = outcome.result
+    time, a, b = result["time"], style.first.of(joint, result), style.second.of(joint, result)
+    look: dict[str, Any] = {"colour": joint.colour, "joint": joint.place}
+    if style.difference:
+        return [_Curve(time, a - b, joint.name, width=1.5, dash=joint.dash[0], **look)]
+    curves = [
+        _Curve(time, a, f"{joint.name}, {style.first.name}", width=5.0, opacity=0.35, **look),
+        _Curve(time, b, f"{joint.name}, {style.second.name}", width=1.5, dash=joint.dash[0], **look),
+    ]
+    return curves + [
+        _Curve(other["time"], style.second.of(joint, other), f"{joint.name}, {label}", width=1.0, opacity=0.5, **look)
+        for label, other in _variants(style, outcome)
+    ]
+
+
+def _variants(style: _Style, outcome: Outcome) -> list[tuple[str, Result]]:
+    """The other runs that a path is compared with."""
+    if style is not _STYLES[Graph.PATH_COMPARISON]:
+        return []
+    return [(label, result) for label, (result, _) in outcome.variants.items()]
+
+
+def _legend(joints: list[_Joint]) -> str:
+    """One legend for all graphs, when there is more than one joint."""
+    if len(joints) == 1:
+        return ""
+    chips = "".join(
+        f'<button type="button" aria-pressed="true" data-joint="{joint.place}"><svg width="28" height="8">'
+        f'<line x1="0" y1="4" x2="28" y2="4" stroke="{joint.colour}" stroke-width="3" '
+        f'stroke-dasharray="{joint.dash[1]}"/></svg>{html.escape(joint.name)}</button>'
+        for joint in joints
+    )
+    hint = "Click a joint to hide or show it in every graph, double-click to see it alone or all again."
+    return f'<div class="legend"><div class="chips">{chips}</div><p>{hint}</p></div>'
 
 
 def _plot_distance(result: Result, markers: tuple[Marker, ...]) -> str:
-    curves = [(result["time"], _numbers(result, "collision.distance"), "", BLUE, 1.8)]
-    return _figure_json("Distance to the nearest body", "distance / m", curves, markers)
+    curves = [_Curve(result["time"], _numbers(result, "collision.distance"), "", BLUE, 1.8)]
+    return _figure_json("Distance to the nearest body", "distance / m", curves, markers, _STRETCHES)
 
 
 def _numbers(result: Result, name: str) -> NDArray[np.float64]:
     return np.asarray(result[name], dtype=np.float64)
 
 
-def _thin(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _thin(
+    x: NDArray[np.float64], y: NDArray[np.float64], stretches: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Enough points to look the same: of a long curve, the least and the greatest of each of many short stretches."""
-    if len(x) <= 2 * _STRETCHES:
+    if len(x) <= 2 * stretches:
         return x, y
-    size = len(x) // _STRETCHES + 1
+    size = len(x) // stretches + 1
     kept = {0, len(x) - 1}
     for start in range(0, len(x), size):
         stretch = y[start : start + size]
@@ -128,15 +241,16 @@ def _thin(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.fl
     return x[places], y[places]
 
 
-def _figure_json(title: str, axis: str, curves: list[Any], markers: tuple[Marker, ...]) -> str:
+def _figure_json(title: str, axis: str, curves: list[_Curve], markers: tuple[Marker, ...], stretches: int) -> str:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    for time, values, name, colour, width in curves:
-        x, y = _thin(time, values)
-        line = {"color": colour, "width": width, "simplify": False}
+    for curve in curves:
+        x, y = _thin(curve.time, curve.values, stretches)
+        line = {"color": curve.colour, "width": curve.width, "dash": curve.dash, "simplify": False}
+        shown = bool(curve.name) and curve.joint is None
         figure.add_trace(
-            go.Scatter(x=x, y=y, name=name, line=line, showlegend=bool(name), opacity=0.55 if width > 3 else 1.0)
+            go.Scatter(x=x, y=y, name=curve.name, line=line, showlegend=shown, opacity=curve.opacity, meta=curve.joint)
         )
     for k, marker in enumerate(markers):
         # Labels of instants a step apart would lie on each other; each gets a line of its own.
@@ -228,6 +342,13 @@ td.number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabul
 code {{ font-size: 13px; overflow-wrap: anywhere; }}
 .yes {{ color: #047857; }} .no {{ color: #b91c1c; font-weight: bold; }}
 .notice {{ background: #fef3c7; border-left: 4px solid #d97706; padding: 10px 14px; }}
+.legend {{ position: sticky; top: 0; z-index: 1; background: #fffffff0; padding: 6px 0; border-bottom: 1px solid #e5e7eb; }}
+.legend p {{ margin: 2px 4px; font-size: 13px; color: #6b7280; }}
+.chips {{ display: grid; grid-template-columns: repeat(auto-fill, minmax(104px, max-content)); }}
+.chips button {{ all: unset; cursor: pointer; padding: 2px 4px; font-size: 13px; white-space: nowrap; }}
+.chips button:focus-visible {{ outline: 2px solid #0072B2; }}
+.chips button[aria-pressed=false] {{ opacity: 0.35; text-decoration: line-through; }}
+.chips svg {{ margin-right: 6px; vertical-align: middle; }}
 details {{ margin-top: 12px; }} summary {{ cursor: pointer; font-weight: 600; }}
 </style></head><body>
 <h1>{heading}</h1>
@@ -235,6 +356,7 @@ details {{ margin-top: 12px; }} summary {{ cursor: pointer; font-weight: 600; }}
 {notice}
 {figures}
 <h2>Graphs</h2>
+{legend}
 <div class="plots">
 {plots}
 </div>
@@ -247,6 +369,27 @@ const figures = [
 ];
 const options = {{responsive: true, displaylogo: false}};
 figures.forEach((figure, i) => Plotly.newPlot("plot" + i, figure.data, figure.layout, options));
+const chips = [...document.querySelectorAll(".chips button")];
+function show(wanted) {{
+  chips.forEach(chip => chip.setAttribute("aria-pressed", wanted(chip)));
+  const joints = new Set(chips.filter(wanted).map(chip => Number(chip.dataset.joint)));
+  figures.forEach((figure, i) => {{
+    const places = figure.data.flatMap((trace, k) => typeof trace.meta === "number" ? [k] : []);
+    const visible = places.map(k => joints.has(figure.data[k].meta));
+    if (places.length) Plotly.restyle("plot" + i, {{visible: visible}}, places);
+  }});
+}}
+const pressed = chip => chip.getAttribute("aria-pressed") === "true";
+chips.forEach(one => {{
+  let alone = false;
+  one.addEventListener("click", event => {{
+    if (event.detail > 1) return;
+    alone = pressed(one) && chips.filter(pressed).length === 1;
+    const before = new Map(chips.map(chip => [chip, pressed(chip)]));
+    show(chip => chip === one ? !before.get(one) : before.get(chip));
+  }});
+  one.addEventListener("dblclick", () => {{ const all = alone; show(chip => all || chip === one); }});
+}});
 </script>
 </body></html>
 """

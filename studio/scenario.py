@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 
+import numpy as np
+from numpy.typing import NDArray
 from simloop.master import Result, System
 from simloop.master.component import Value
 from simloop.models.robot import Box, Robot
@@ -81,10 +83,18 @@ class Outcome:
 
     def disturbed(self) -> bool:
         """Whether something other than a mass error comes between the plan and the plant."""
-        soft = any(self.number(name) for name in ("plant.noise", "control.sigma[1]"))
-        return (
-            soft or self.parameters.get("plant.contact", "none") != "none" or bool(self.result["plant.f_ext[1]"].any())
-        )
+        soft = self.number("plant.noise") or any(map(self.number, self.columns("control.sigma")))
+        contact = self.parameters.get("plant.contact", "none") != "none"
+        return bool(soft or contact or any(self.result[name].any() for name in self.columns("plant.f_ext")))
+
+    def columns(self, port: str) -> list[str]:
+        """The names of a joint port's scalars, one a joint."""
+        joints = sum(name.startswith("plant.q_true[") for name in self.result.columns)
+        return [f"{port}[{i}]" for i in range(1, joints + 1)]
+
+    def joints(self, port: str) -> NDArray[np.float64]:
+        """What a joint port did: a row a step, a column a joint."""
+        return np.stack([np.asarray(self.result[name], dtype=np.float64) for name in self.columns(port)], axis=1)
 
 
 @dataclass(frozen=True)

@@ -67,3 +67,34 @@ def test_closing_speed_is_the_rate_of_the_distance() -> None:
     clearance.update(q)
     assert rate < 0.0
     assert clearance.distance / clearance.time_to_contact(v) == pytest.approx(-rate, rel=1e-6)
+
+
+def test_bodies_that_the_model_excludes_are_not_a_pair() -> None:
+    named = THREE_LINKS.replace("<geom", "<geom name='{}'").format("one", "two", "three")
+    floor = '<worldbody><geom name="floor" type="box" size="1 1 0.1" pos="0 0 -0.6"/>'
+    excluded = '</worldbody><contact><exclude body1="c" body2="a"/><exclude body1="world" body2="b"/></contact>'
+    scene = named.replace("<worldbody>", floor).replace("</worldbody>", excluded)
+    assert sorted(Clearance(Arm(scene)).names) == [("one", "floor"), ("three", "floor")]
+
+
+def test_the_gradient_is_the_finite_difference_of_the_distance() -> None:
+    """On THREE_LINKS over a table, outside and inside it, and on the folded arm against itself."""
+    table = '<worldbody><geom type="box" size="1 1 0.1" pos="0 0 {z}"/>'
+    step = 1e-6
+    for z in (-0.6, -0.3, 5.0):
+        clearance = Clearance(Arm(THREE_LINKS.replace("<worldbody>", table.format(z=z))))
+        q = np.array([0.3, 1.1, 0.05])
+        expected = np.zeros(3)
+        for i, unit in enumerate(np.eye(3)):
+            for sign in (1.0, -1.0):
+                clearance.update(q + sign * step * unit)
+                expected[i] += sign * clearance.distance / (2 * step)
+        clearance.update(q)
+        assert np.abs(expected).max() > 0.05
+        np.testing.assert_allclose(clearance.gradient(), expected, atol=1e-6)
+
+
+def test_the_gradient_is_nothing_where_nothing_is_near() -> None:
+    clearance = Clearance(Arm(ROBOT.mjcf))
+    clearance.update(np.zeros(1))
+    np.testing.assert_array_equal(clearance.gradient(), [0.0])
