@@ -11,6 +11,7 @@ from simloop.fmus.slave import FORCE, SIGMA, VELOCITY, Kind, Port, Role, Slave, 
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.control import ControlSimulation
+from simloop.models.faults import WORDS
 
 
 @dataclass
@@ -45,6 +46,9 @@ class Control(Slave):
                 start=home,
             ),
             Port("replay", Role.INPUT, "Step to q_measured instead of q_d", kind=Kind.BOOLEAN, start=False),
+            Port(
+                "fault", Role.INPUT, f"Fault that each joint is known to have: {WORDS}", n, kind=Kind.INTEGER, start=0
+            ),
             Port("tau", Role.OUTPUT, "Joint force needed to reach q_d", n, unit=force, starts_from=("sigma",)),
             Port(
                 "tau_replay",
@@ -77,6 +81,7 @@ class Control(Slave):
         ]
         super().__init__(instance_name, resources, ports, State, q=np.array(home), v=np.zeros(n))
         self.q_d, self.q_measured, self.replay = map(self.view, ("q_d", "q_measured", "replay"))
+        self.fault = self.view("fault")
         self.tau, self.tau_replay, self.v_d = map(self.view, ("tau", "tau_replay", "v_d"))
         self.q_out, self.v_out = self.view("q"), self.view("v")
         self.by_position, self.by_force = self.view("contact_by_position"), self.view("contact_by_force")
@@ -97,7 +102,7 @@ class Control(Slave):
     def step(self, time: float, h: float) -> None:
         state, simulation = self.state, self._simulation
         simulation.velocity_to(state.q, self.q_d, h, self.v_d)
-        simulation.force_to(state.q, state.v, self.v_d, h, self.tau, self._reached)
+        simulation.force_to(state.q, state.v, self.v_d, h, self.tau, self._reached, self.fault)
         if self.replay[0]:
             simulation.velocity_to(state.q, self.q_measured, h, self._target_velocity)
             simulation.force_to(state.q, state.v, self._target_velocity, h, self.tau_replay, self._reached)

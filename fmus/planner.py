@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 from simloop.fmus.resources import read_home, read_model, read_tools
-from simloop.fmus.slave import VELOCITY, Port, Role, Slave
+from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm, Tools
+from simloop.models.faults import WORDS
 from simloop.models.planner import OnlinePlanner, Plan, rest_at
 
 
@@ -31,6 +32,9 @@ class Planner(Slave):
         ports = [
             Port("q", Role.INPUT, "Joint position to plan from", n, unit=units, start=home),
             Port("v", Role.INPUT, "Joint velocity to plan from", n, unit=[VELOCITY[u] for u in units]),
+            Port(
+                "fault", Role.INPUT, f"Fault that each joint is known to have: {WORDS}", n, kind=Kind.INTEGER, start=0
+            ),
             Port("q_d", Role.OUTPUT, "Joint position wanted at the end of the step", n, unit=units),
             Port(
                 "goal",
@@ -52,7 +56,7 @@ class Planner(Slave):
             Port("trim", Role.PARAMETER, "Largest lag made up for, as an acceleration", unit="m/s2", start=9.82),
         ]
         super().__init__(instance_name, resources, ports, State, plan=rest_at(home, self.tools))
-        self.q, self.v, self.q_d = map(self.view, ("q", "v", "q_d"))
+        self.q, self.v, self.fault, self.q_d = map(self.view, ("q", "v", "fault", "q_d"))
 
     def prepare(self) -> None:
         names = ("acceleration", "max_speed", "band", "trim")
@@ -63,5 +67,5 @@ class Planner(Slave):
         self.q_d[:] = self.state.plan.q
 
     def step(self, time: float, h: float) -> None:
-        self._planner.step(self.state.plan, self.q, self.v, h)
+        self._planner.step(self.state.plan, self.q, self.v, h, self.fault)
         self.q_d[:] = self.state.plan.q

@@ -23,6 +23,8 @@ SECOND_INTERSECTION = 1e-8
 SLOWEST_BOUNCE = 1e-2
 # A pair that begins a step inside each other is driven apart in this time, s, but not faster than this, m/s.
 RECOVERY_TIME, RECOVERY_SPEED = 5e-3, 1e-2
+# Depths that differ by less, m, are the same.
+ROUNDING = 1e-12
 # Rounds in which a step with held pairs finds where it ends without entering.
 ROUNDS = 20
 
@@ -126,7 +128,8 @@ class EventContact:
             distance, row = self._clearance.meet(pair)
             rows.append(row)
             bounds.append(_least_rate(distance, h))
-            floors.append(min(0.0, distance))
+            # As deep as it begins is as deep as it may end.
+            floors.append(min(-0.5 * SECOND_INTERSECTION, distance))
         for _ in range(ROUNDS):
             v = _least_change(inertia, free, rows, bounds, friction)
             q = state.q + h * v
@@ -134,7 +137,7 @@ class EventContact:
             known = len(rows)
             for pair, floor in zip(pairs, floors, strict=True):
                 distance, row = self._clearance.meet(pair)
-                if distance < floor - 0.5 * SECOND_INTERSECTION:
+                if distance < floor - ROUNDING:
                     rows.append(row)
                     bounds.append(float(row @ v) + (floor - distance) / h)
             if len(rows) == known:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
+from numpy.typing import NDArray
 from simloop.models.arm import Arm, Tools, Vector
+from simloop.models.faults import Fault
 
 # The lag of the robot behind its command is smoothed over this time, s: long against one step's measurement noise,
 # short against a contact.
@@ -89,8 +91,14 @@ class OnlinePlanner:
         self._trim = trim
         self._JMinv = np.zeros((tools.size, arm.n))
 
-    def step(self, plan: Plan, q: Vector, v: Vector, h: float) -> None:
-        """Advance `plan` in place by h s, given where the robot is (q, v); `plan.q` is then the position wanted."""
+    def step(self, plan: Plan, q: Vector, v: Vector, h: float, fault: Vector | None = None) -> None:
+        """Advance `plan` in place by h s, given where the robot is (q, v); `plan.q` is then the position wanted.
+
+        Joints that `fault` (n) tells to be loose or frozen stay where they are; the others do the work.
+        """
+        failed = None if fault is None or not fault.any() else np.isin(fault, (Fault.LOOSE, Fault.FROZEN))
+        if failed is not None:
+            plan.q[failed] = q[failed]
         seeded = self._seed(plan, q, v, h)
         # Three coordinates at a time are quicker as plain floats than as arrays.
         p, lag, speeds = self.tools.position().tolist(), plan.lag.tolist(), plan.speed.tolist()
@@ -103,7 +111,7 @@ class OnlinePlanner:
         plan.command[:] = move
         plan.command /= h
         if any(move):
-            plan.q += self._joint_change(np.array(move))
+            plan.q += self._joint_change(np.array(move), failed)
 
     def _seed(self, plan: Plan, q: Vector, v: Vector, h: float) -> bool:
         """Place the arm where the plan goes on from: the robot's position, or inside the band the plan's own."""
@@ -142,11 +150,17 @@ class OnlinePlanner:
         along = move[0] * direction[0] + move[1] * direction[1] + move[2] * direction[2]
         return speed, way if along >= distance else move
 
-    def _joint_change(self, dp: Vector) -> Vector:
+    def _joint_change(self, dp: Vector, failed: NDArray[np.bool_] | None) -> Vector:
         """Joint change for a tool change, as the model itself gives way when its tools are pulled: inertia-weighted
         (S1, 4.2)."""
         J = self.tools.jacobian()
-        self._arm.solve_inertia(J, self._JMinv)
+        if failed is None:
+            self._arm.solve_inertia(J, self._JMinv)
+        else:
+            able = ~failed
+            J = J * able
+            self._JMinv[:] = 0.0
+            self._JMinv[:, able] = np.linalg.solve(self._arm.inertia()[np.ix_(able, able)], J[:, able].T).T
         mobility, axes, _ = lapack.dsyevd(J @ self._JMinv.T)
         free = mobility > RANK_TOLERANCE * mobility[-1]
         axes = axes[:, free]

@@ -298,6 +298,8 @@ def expectation(figure: Figure) -> str:
     """What a figure should be, for a person."""
     if figure.limit is not None:
         return f"≤ {figure.limit:.3g} ({figure.source})"
+    if figure.least is not None:
+        return f"≥ {figure.least:.3g} ({figure.source})"
     if figure.expected is not None:
         return f"{figure.expected:.4g} ± {figure.tolerance:.0%} ({figure.source})"
     return ""

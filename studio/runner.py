@@ -290,7 +290,12 @@ def _portable(value: Value, folder: Path) -> Value:
 def _describe_figure(figure: Figure) -> dict[str, Any]:
     about: dict[str, Any] = {"value": figure.value, "unit": figure.unit, "label": figure.label}
     if figure.ok is not None:
-        about |= {"expected": figure.expected, "tolerance": figure.tolerance, "limit": figure.limit}
+        about |= {
+            "expected": figure.expected,
+            "tolerance": figure.tolerance,
+            "limit": figure.limit,
+            "least": figure.least,
+        }
         about |= {"source": figure.source, "ok": figure.ok}
     return about
 

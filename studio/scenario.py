@@ -10,6 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import NDArray
 from simloop.master import Result, System
 from simloop.master.component import Value
 from simloop.models.robot import Box, Robot
@@ -31,7 +33,8 @@ class Graph(Enum):
 
 @dataclass(frozen=True)
 class Figure:
-    """A number that a run gives, and what it should be: `expected` within the part `tolerance`, or at most `limit`.
+    """A number that a run gives, and what it should be: `expected` within the part `tolerance`, at most `limit`, or at
+    `least`.
 
     `source` says where the expectation comes from. Without one the figure only informs.
     """
@@ -42,18 +45,27 @@ class Figure:
     expected: float | None = None
     tolerance: float = 0.0
     limit: float | None = None
+    least: float | None = None
     source: str = ""
 
     @property
     def ok(self) -> bool | None:
-        if self.expected is None and self.limit is None:
+        if self.expected is None and self.limit is None and self.least is None:
             return None
         if self.value is None or not math.isfinite(self.value):
             return False
         if self.limit is not None:
             return abs(self.value) <= self.limit
+        if self.least is not None:
+            return self.value >= self.least
         assert self.expected is not None
         return abs(self.value - self.expected) <= self.tolerance * abs(self.expected)
+
+
+def columns(result: Result, name: str) -> NDArray[np.float64]:
+    """All elements of a vector over time, (rows, n): `plant.q` has the columns plant.q[1], plant.q[2], …"""
+    count = sum(column.startswith(f"{name}[") for column in result.columns)
+    return np.column_stack([result[f"{name}[{i + 1}]"] for i in range(count)]).astype(float)
 
 
 @dataclass(frozen=True)
