@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from simloop.studio import scenarios
-from simloop.studio.report import BLUE, RED
+from simloop.studio.graphs import BLUE, RED
 from simloop.studio.runner import Request, run_in_memory
 
 HERE = Path(__file__).parent

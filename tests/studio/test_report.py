@@ -1,0 +1,90 @@
+"""The report's graphs: every joint, in its unit, on a page that stays light."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from simloop.master import Result
+from simloop.models.robot import Robot
+from simloop.studio import scenarios
+from simloop.studio.graphs import draw, joints_of
+from simloop.studio.report import write_report
+from simloop.studio.scenario import Graph, Outcome, Scenario
+
+MIXED = """
+<mujoco><worldbody><body><joint name="turn"/><geom type="sphere" size="0.1"/>
+<body><joint name="reach" type="slide"/><geom type="sphere" size="0.1"/></body></body></worldbody></mujoco>
+"""
+RECORD: dict[str, Any] = {
+    **{"status": "complete", "rows": 1, "step": "1/2000", "duration": 10.0, "seed": 0, "command": "test"},
+    **{"parameters": {}, "writes": [], "versions": {}, "units": {}, "inputs": {}},
+}
+
+
+def made_up_run(joints: int, rows: int) -> Outcome:
+    rng = np.random.default_rng(0)
+    ports = ("control.tau", "control.tau_replay", "planner.q_d", "plant.q", "plant.q_true", "control.v_d", "plant.v")
+    columns = {f"{port}[{i}]": rng.standard_normal(rows) for port in ports for i in range(1, joints + 1)}
+    columns |= {"time": np.arange(rows) / 2000, "collision.distance": rng.standard_normal(rows)}
+    return Outcome(Result(columns, complete=True), {}, 1 / 2000, rows / 2000)
+
+
+def graphs_of(scenario: Scenario, outcome: Outcome) -> list[dict[str, Any]]:
+    return [json.loads(plot) for plot in draw(scenario, outcome, joints_of(scenario), ())]
+
+
+def axis(plot: dict[str, Any]) -> str:
+    return str(plot["layout"]["yaxis"]["title"]["text"])
+
+
+@pytest.fixture
+def yumi() -> Scenario:
+    return replace(scenarios.load("yumi-step"), graphs=tuple(Graph))
+
+
+def test_every_joint_keeps_its_own_colour_and_dash_in_all_graphs(yumi: Scenario) -> None:
+    looks: dict[int, set[tuple[str, str]]] = {}
+    for plot in graphs_of(yumi, made_up_run(14, 50))[:-1]:
+        narrow = [trace for trace in plot["data"] if trace["opacity"] == 1.0]
+        assert [trace["meta"] for trace in narrow] == list(range(14))
+        for trace in narrow:
+            looks.setdefault(trace["meta"], set()).add((trace["line"]["color"], trace["line"]["dash"]))
+    assert all(len(look) == 1 for look in looks.values())
+    assert len(set.union(*looks.values())) == 14
+
+
+def test_hinges_are_in_radians_and_slides_in_metres(yumi: Scenario) -> None:
+    angles = [axis(plot) for plot in graphs_of(yumi, made_up_run(14, 50))]
+    assert [text.rpartition(" / ")[2] for text in angles[:4]] == ["N·m", "N·m", "rad", "rad"]
+    assert angles[-1] == "distance / m"
+    sphere = graphs_of(scenarios.load("sphere-step"), made_up_run(1, 50))
+    assert [axis(plot).rpartition(" / ")[2] for plot in sphere[:4]] == ["N", "N", "m", "m"]
+
+
+def test_an_arm_that_turns_and_slides_gets_a_graph_for_each_unit(yumi: Scenario) -> None:
+    robot = Robot("mixed", MIXED, (), (0.0, 0.0))
+    plots = graphs_of(replace(yumi, robot=robot, graphs=(Graph.PATH_COMPARISON,)), made_up_run(2, 50))
+    assert [axis(plot) for plot in plots] == ["position / m", "angle / rad", "distance / m"]
+    assert [plot["data"][0]["name"] for plot in plots[:2]] == ["reach, q_d planned", "turn, q_d planned"]
+
+
+def test_the_page_has_one_legend_with_every_joint_and_stays_light(yumi: Scenario, tmp_path: Path) -> None:
+    """10 s of noise at 2 kHz, all graphs of 14 joints: less than 15 MB."""
+    path = tmp_path / "report.html"
+    write_report(path, yumi, made_up_run(14, 20_001), {}, RECORD)
+    page = path.read_text(encoding="utf-8")
+    names = re.findall(r"</svg>(\w+)</button>", page)
+    assert names == [f"{side}_{axis}" for side in ("left", "right") for axis in (1, 2, 7, 3, 4, 5, 6)]
+    assert path.stat().st_size < 15e6
+
+
+def test_one_joint_needs_no_legend_of_joints(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_report(path, scenarios.load("sphere-step"), made_up_run(1, 50), {}, RECORD)
+    assert "<button" not in path.read_text(encoding="utf-8")
