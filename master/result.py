@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from simloop.master.errors import NameNotFoundError
 
@@ -21,6 +22,11 @@ class Result:
         if name not in self.columns:
             raise NameNotFoundError("column", name, self.columns)
         return self.columns[name]
+
+    def vector(self, name: str) -> NDArray[np.float64]:
+        """All elements of a vector over time, (rows, n): `plant.q` is plant.q[1], plant.q[2], …"""
+        names = [f"{name}[{i + 1}]" for i in range(sum(column.startswith(f"{name}[") for column in self.columns))]
+        return np.column_stack([self[each] for each in names or [name]]).astype(np.float64)
 
     def __len__(self) -> int:
         return len(self.columns["time"])

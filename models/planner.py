@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 from simloop.models.arm import Arm, Tools, Vector
 from simloop.models.faults import Fault
 

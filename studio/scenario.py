@@ -10,8 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-import numpy as np
-from numpy.typing import NDArray
 from simloop.master import Result, System
 from simloop.master.component import Value
 from simloop.models.robot import Box, Robot
@@ -60,12 +58,6 @@ class Figure:
             return self.value >= self.least
         assert self.expected is not None
         return abs(self.value - self.expected) <= self.tolerance * abs(self.expected)
-
-
-def columns(result: Result, name: str) -> NDArray[np.float64]:
-    """All elements of a vector over time, (rows, n): `plant.q` has the columns plant.q[1], plant.q[2], …"""
-    count = sum(column.startswith(f"{name}[") for column in result.columns)
-    return np.column_stack([result[f"{name}[{i + 1}]"] for i in range(count)]).astype(float)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from simloop.master import Result
 from simloop.models.arm import Arm
 from simloop.models.clearance import Clearance
 from simloop.models.robots.packbot import ROBOT
-from simloop.studio.scenario import columns
 
 __all__ = ["JOINTS", "REST_SPEED", "ROBOT", "rest_time", "touching"]
 
@@ -20,7 +19,7 @@ TOUCH = 1e-3
 
 def rest_time(result: Result) -> float | None:
     """When the last joint came to rest for good."""
-    speed = np.abs(columns(result, "plant.v")).max(axis=1)
+    speed = np.abs(result.vector("plant.v")).max(axis=1)
     moving = np.flatnonzero(speed >= REST_SPEED)
     if len(moving) and moving[-1] == len(speed) - 1:
         return None

@@ -14,7 +14,7 @@ import numpy as np
 from simloop.master import Result
 from simloop.master.component import Value
 from simloop.models.faults import Fault
-from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Parameters, Scenario, Variant, columns
+from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Parameters, Scenario, Variant
 from simloop.studio.scenarios._packbot import JOINTS, REST_SPEED, ROBOT, rest_time, touching
 
 # The report's arm ends with its third link propped up on the shoulder's casing.
@@ -44,7 +44,7 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
         return {"deepest_penetration": through}
     if contact == "events":
         depth = replace(depth, limit=1e-6, source="a touch is located, then held")
-    end = columns(result, "plant.q_true")[-1]
+    end = result.vector("plant.q_true")[-1]
     rest = Figure("At rest from", rest_time(result), "s", limit=10.0, source=f"every joint below {REST_SPEED:g} rad/s")
     propped = sum(set(pair) == PROP for pair in touching(end))
     figures = {
@@ -55,7 +55,7 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
     if contact == "events":
         figures |= _event_figures(result)
     for label, (other, _) in outcome.variants.items():
-        apart = np.degrees(np.abs(end - columns(other, "plant.q_true")[-1]))
+        apart = np.degrees(np.abs(end - other.vector("plant.q_true")[-1]))
         words = f"Rest pose against {label}: {JOINTS[int(apart.argmax())]}"
         source = "two independent models of contact"
         figures["rest_pose_difference"] = Figure(words, float(apart.max()), "deg", limit=5.0, source=source)
