@@ -1,0 +1,63 @@
+"""Which points the tools of an arm can reach, with all its joints or with some that have failed."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from simloop.models.arm import Arm, Tools, Vector
+from simloop.models.clearance import Clearance
+
+# A tool within this of its goal has reached it, m.
+REACHED = 1e-3
+# Steps of each search, and the length below which a tool's way is taken in one, m.
+STEPS, STRIDE = 60, 0.1
+# Steps without coming nearer after which a search is given up.
+PATIENCE = 8
+# Keeps a step small where the arm is stretched out, m.
+DAMPING = 0.02
+
+
+class Reach:
+    """Looks for joint positions, inside their ranges and touching nothing, that put the tools at a goal.
+
+    The search starts at the given position and at `starts` random ones, the same each time. A goal that is found is
+    reachable; one that is not has been looked for from all of these.
+    """
+
+    def __init__(self, arm: Arm, tools: Tools, *, starts: int = 12, seed: int = 0) -> None:
+        self._arm, self._tools = arm, tools
+        self._clearance = Clearance(arm)
+        ranges = arm.model.jnt_range.copy()
+        ranges[~arm.model.jnt_limited.astype(bool)] = (-np.pi, np.pi)
+        self._low, self._high = ranges.T
+        random = np.random.default_rng(seed)
+        self._starts = self._low + (self._high - self._low) * random.random((starts, arm.n))
+
+    def find(self, goal: Vector, q: Vector, failed: NDArray[np.bool_]) -> Vector | None:
+        """A joint position that has the tools at `goal`, the `failed` joints staying as they are in q; None when there
+        is none from any of the starts."""
+        for start in (q, *self._starts):
+            found = self._search(goal, np.where(failed, q, start), ~failed)
+            if found is not None:
+                return found
+        return None
+
+    def _search(self, goal: Vector, q: Vector, able: NDArray[np.bool_]) -> Vector | None:
+        nearest, since = np.inf, 0
+        for _ in range(STEPS):
+            self._arm.kinematics(q)
+            way = goal - self._tools.position()
+            if np.abs(way).max() <= 0.5 * REACHED:
+                self._clearance.update(q)
+                return q if self._clearance.distance > 0.0 else None
+            length = float(np.linalg.norm(way))
+            since = 0 if length < 0.99 * nearest else since + 1
+            nearest = min(nearest, length)
+            if since == PATIENCE:
+                return None
+            J = self._tools.jacobian()[:, able]
+            damped = J @ J.T + DAMPING**2 * min(1.0, length) * np.eye(len(way))
+            change = J.T @ np.linalg.solve(damped, way * min(1.0, STRIDE / length))
+            q = q.copy()
+            q[able] = np.clip(q[able] + change, self._low[able], self._high[able])
+        return None

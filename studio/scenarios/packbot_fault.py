@@ -1,0 +1,90 @@
+"""A joint of the PackBot's arm fails on the way; the gripper still arrives (S2, sections 2 and 5).
+
+The plant's joint fails at FAILS; DIAGNOSED later the planner and the control simulation are told, and go on with the
+joints that are left. Choose another failure with --at, such as `--at 2:plant.fault[3]=1` (1 loose, 2 frozen).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from simloop.master import TimedWrite
+from simloop.models.arm import Arm, Tools, Vector
+from simloop.models.faults import Fault
+from simloop.models.reach import Reach
+from simloop.models.sight import Sight
+from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Parameters, Scenario
+from simloop.studio.scenarios._packbot import JOINTS, ROBOT
+
+JOINT = JOINTS.index("elbow2") + 1
+FAILS, DIAGNOSED = Fraction(2), Fraction(1, 10)  # s
+GOAL = (0.9, 0.3, 0.8)  # m
+# Targets ahead of the robot, m.
+GRID = [np.array([x, y, z]) for x in (0.5, 0.8, 1.1, 1.4) for y in (-0.4, 0.0, 0.4) for z in (0.1, 0.5, 0.9, 1.3)]
+
+
+def parameters(h: float) -> Parameters:
+    return {f"planner.goal[{i}]": coordinate for i, coordinate in enumerate(GOAL, start=1)}
+
+
+def writes(h: float) -> tuple[TimedWrite, ...]:
+    frozen = int(Fault.FROZEN)
+    told = [TimedWrite(FAILS + DIAGNOSED, f"{unit}.fault[{JOINT}]", frozen) for unit in ("planner", "control")]
+    return (TimedWrite(FAILS, f"plant.fault[{JOINT}]", frozen), *told)
+
+
+def failed_joints(outcome: Outcome) -> Vector:
+    """Which joints cannot be driven at the end."""
+    return np.isin(outcome.result.vector("plant.fault")[-1], (Fault.LOOSE, Fault.FROZEN))
+
+
+def judge(outcome: Outcome) -> dict[str, Figure]:
+    result, arm = outcome.result, Arm(ROBOT.mjcf)
+    tools = Tools(arm, ROBOT.tools)
+    q = result.vector("plant.q_true")
+    goal = np.array([outcome.number(f"planner.goal[{i}]", c) for i, c in enumerate(GOAL, start=1)])
+    arm.kinematics(q[-1])
+    distance = float(np.linalg.norm(tools.position() - goal))
+    failed = failed_joints(outcome)
+    reach, whole = Reach(arm, tools), np.zeros(arm.n, dtype=bool)
+    before = sum(reach.find(target, q[-1], whole) is not None for target in GRID)
+    after = sum(reach.find(target, q[-1], failed) is not None for target in GRID)
+    words = ", ".join(name for name, gone in zip(JOINTS, failed, strict=True) if gone) or "nothing"
+    arm.kinematics(q[-1])
+    blocked = Sight(arm, ROBOT.camera).blocked_by(tools.position().copy())
+    return {
+        "distance_to_goal": Figure(
+            f"Gripper's distance from its goal at the end, {words} failed",
+            distance,
+            "m",
+            limit=1e-3,
+            source="the other joints take over",
+        ),
+        "reachable_before": Figure(f"Targets in reach of {len(GRID)}, whole", float(before), "1"),
+        "reachable_after": Figure(f"Targets in reach of {len(GRID)}, {words} failed", float(after), "1"),
+        "sight_blocked": Figure(
+            f"Bodies between camera and gripper at the end{': ' if blocked else ''}{', '.join(blocked)}",
+            float(len(blocked)),
+            "1",
+        ),
+    }
+
+
+def markers(outcome: Outcome) -> tuple[Marker, ...]:
+    fault = outcome.result.vector("plant.fault")
+    changed = np.flatnonzero(np.any(np.diff(fault, axis=0) != 0.0, axis=1))
+    return tuple(Marker(float(outcome.result["time"][k]), "fault") for k in changed[:4])
+
+
+SCENARIO = Scenario(
+    name="packbot-fault",
+    title="A joint of the PackBot's arm freezes on the way; the others bring the gripper home (S2, sections 2, 5)",
+    robot=ROBOT,
+    duration=Fraction(8),
+    parameters=parameters,
+    writes=writes,
+    graphs=(Graph.PATH_COMPARISON, Graph.FORCE_COMPARISON, Graph.VELOCITY_COMPARISON),
+    judge=judge,
+    markers=markers,
+)
