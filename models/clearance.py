@@ -19,8 +19,8 @@ class Clearance:
     """The nearest pair of geoms of an arm in its scene.
 
     Tested are an arm's geoms against the fixed ones and against those of other bodies, but not against those of the
-    body its joint sits on, nor where the MJCF excludes a pair of bodies. Geoms that take no part in contact (contype
-    and conaffinity 0) are only to look at.
+    body its joint sits on, nor pairs of bodies that the MJCF excludes from contact. Geoms that take no part in contact
+    (contype and conaffinity 0) are only to look at.
     """
 
     def __init__(self, arm: Arm) -> None:
@@ -96,11 +96,11 @@ def _on_frame(model: mujoco.MjModel, geom: int) -> tuple[Vector, Vector]:
 
 
 def _pairs(model: mujoco.MjModel) -> list[tuple[int, int]]:
-    # MuJoCo signs a pair of bodies as the lower number times 2^16 plus the higher.
+    # MuJoCo keeps an excluded pair of bodies as one number, the smaller index in the upper half.
     excluded = {divmod(int(signature), 1 << 16) for signature in model.exclude_signature}
 
     def apart(i: int, j: int) -> bool:
-        a, b = sorted(int(body) for body in model.geom_bodyid[[i, j]])
+        a, b = sorted((int(model.geom_bodyid[i]), int(model.geom_bodyid[j])))
         if (a, b) in excluded:
             return False
         weld_a, weld_b = model.body_weldid[a], model.body_weldid[b]
@@ -112,8 +112,7 @@ def _pairs(model: mujoco.MjModel) -> list[tuple[int, int]]:
     def arm_first(i: int, j: int) -> tuple[int, int]:
         return (i, j) if model.body_weldid[model.geom_bodyid[i]] != 0 else (j, i)
 
-    solid = [geom for geom in range(model.ngeom) if model.geom_contype[geom] or model.geom_conaffinity[geom]]
-    return [arm_first(i, j) for i, j in combinations(solid, 2) if apart(i, j)]
+    return [arm_first(i, j) for i, j in combinations(solid_geoms(model), 2) if apart(i, j)]
 
 
 def _hull(model: mujoco.MjModel, geom: int) -> Hull:
@@ -135,3 +134,13 @@ def _hull(model: mujoco.MjModel, geom: int) -> Hull:
 
 def _geom_name(model: mujoco.MjModel, geom: int) -> str:
     return model.geom(geom).name or f"geom{geom}"
+
+
+def solid_geoms(model: mujoco.MjModel) -> list[int]:
+    """Numbers of the geoms that take part in contact."""
+    return [geom for geom in range(model.ngeom) if model.geom_contype[geom] or model.geom_conaffinity[geom]]
+
+
+def solid(model: mujoco.MjModel, geom: int) -> tuple[str, Hull]:
+    """A geom's name, its number where it has none, and its hull in its own frame."""
+    return _geom_name(model, geom), _hull(model, geom)
