@@ -155,8 +155,7 @@ def _pairs(model: mujoco.MjModel) -> list[tuple[int, int]]:
     def arm_first(i: int, j: int) -> tuple[int, int]:
         return (i, j) if model.body_weldid[model.geom_bodyid[i]] != 0 else (j, i)
 
-    solid = [geom for geom in range(model.ngeom) if model.geom_contype[geom] or model.geom_conaffinity[geom]]
-    return [arm_first(i, j) for i, j in combinations(solid, 2) if apart(i, j)]
+    return [arm_first(i, j) for i, j in combinations(solid_geoms(model), 2) if apart(i, j)]
 
 
 def _hull(model: mujoco.MjModel, geom: int) -> Hull:
@@ -178,3 +177,13 @@ def _hull(model: mujoco.MjModel, geom: int) -> Hull:
 
 def _geom_name(model: mujoco.MjModel, geom: int) -> str:
     return model.geom(geom).name or f"geom{geom}"
+
+
+def solid_geoms(model: mujoco.MjModel) -> list[int]:
+    """Numbers of the geoms that take part in contact."""
+    return [geom for geom in range(model.ngeom) if model.geom_contype[geom] or model.geom_conaffinity[geom]]
+
+
+def solid(model: mujoco.MjModel, geom: int) -> tuple[str, Hull]:
+    """A geom's name, its number where it has none, and its hull in its own frame."""
+    return _geom_name(model, geom), _hull(model, geom)

@@ -71,6 +71,11 @@ class Request:
     def seconds(self) -> Fraction:
         return exact_seconds("duration", self.duration) if self.duration is not None else self.scenario.duration
 
+    def all_writes(self) -> tuple[TimedWrite, ...]:
+        """What the scenario and then the user writes on the way; what a shorter run does not reach is left out."""
+        own = (write for write in self.scenario.writes(float(self.h)) if write.time < self.seconds)
+        return (*own, *self.writes)
+
     def parameters(self) -> Settings:
         seed = {} if self.seed is None else {"plant.seed": self.seed}
         return {**self.scenario.parameters(float(self.h)), **(self.settings or {}), **seed}
@@ -194,7 +199,7 @@ def _run_once(
         schedule = simulation_in_the_loop(system, plant_step=_plant_step(parameters))
         times = {"step": request.h, "duration": request.seconds}
         try:
-            result = run(system, schedule, **times, writes=request.writes, keep_going=watch.keep_going)
+            result = run(system, schedule, **times, writes=request.all_writes(), keep_going=watch.keep_going)
         except UnitError as error:
             if error.result is None:
                 raise
@@ -269,7 +274,7 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
         "rows": len(finished.outcome.result),
         "seed": finished.outcome.parameters.get("plant.seed", 0),
         "parameters": parameters,
-        "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in request.writes],
+        "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in request.all_writes()],
         "summary": {key: _describe_figure(figure) for key, figure in finished.figures.items()},
         "units": _hashes(sorted((folder / "units").glob("*.fmu"))),
         "inputs": _hashes(folder.glob(TABLE)),

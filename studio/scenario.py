@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from simloop.master import Result, System
+from simloop.master import Result, System, TimedWrite
 from simloop.master.component import Value
 from simloop.models.robot import Box, Robot
 
@@ -118,6 +118,8 @@ class Scenario:
     graphs: tuple[Graph, ...]
     judge: Callable[[Outcome], dict[str, Figure]]
     parameters: Callable[[float], Parameters] = lambda h: {}
+    writes: Callable[[float], tuple[TimedWrite, ...]] = lambda h: ()
+    """What happens on the way; the user's own writes come after."""
     obstacles: tuple[Box, ...] = ()
     planner: str = "planner"
     """Which unit plans: a key of simloop.fmus.export.UNITS."""
