@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
 
 class Fault(IntEnum):
     NONE = 0
@@ -23,3 +26,8 @@ def check_fault(value: float) -> Fault:
         return Fault(int(value))
     except ValueError:
         raise ValueError(f"fault is {value:g}; it can be {WORDS}") from None
+
+
+def cannot_drive(fault: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which joints have no motor that moves them."""
+    return np.isin(fault, (Fault.LOOSE, Fault.FROZEN))

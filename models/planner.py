@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import lapack
 from simloop.models.arm import Arm, Tools, Vector
-from simloop.models.faults import Fault
+from simloop.models.faults import Fault, cannot_drive
+from simloop.models.hanging import Hanging
 
 # The lag of the robot behind its command is smoothed over this time, s: long against one step's measurement noise,
 # short against a contact.
@@ -94,10 +94,13 @@ class OnlinePlanner:
     def step(self, plan: Plan, q: Vector, v: Vector, h: float, fault: Vector | None = None) -> None:
         """Advance `plan` in place by h s, given where the robot is (q, v); `plan.q` is then the position wanted.
 
-        Joints that `fault` (n) tells to be loose or frozen stay where they are; the others do the work.
+        Of the joints that `fault` (n) tells to have failed, frozen ones stay and loose ones hang; the others do the
+        work.
         """
-        failed = None if fault is None or not fault.any() else np.isin(fault, (Fault.LOOSE, Fault.FROZEN))
-        if failed is not None:
+        if fault is not None and not fault.any():
+            fault = None
+        if fault is not None:
+            failed = cannot_drive(fault)
             plan.q[failed] = q[failed]
         seeded = self._seed(plan, q, v, h)
         # Three coordinates at a time are quicker as plain floats than as arrays.
@@ -111,7 +114,7 @@ class OnlinePlanner:
         plan.command[:] = move
         plan.command /= h
         if any(move):
-            plan.q += self._joint_change(np.array(move), failed)
+            plan.q += self._joint_change(plan.q, np.array(move), fault)
 
     def _seed(self, plan: Plan, q: Vector, v: Vector, h: float) -> bool:
         """Place the arm where the plan goes on from: the robot's position, or inside the band the plan's own."""
@@ -150,15 +153,15 @@ class OnlinePlanner:
         along = move[0] * direction[0] + move[1] * direction[1] + move[2] * direction[2]
         return speed, way if along >= distance else move
 
-    def _joint_change(self, dp: Vector, failed: NDArray[np.bool_] | None) -> Vector:
+    def _joint_change(self, q: Vector, dp: Vector, fault: Vector | None) -> Vector:
         """Joint change for a tool change, as the model itself gives way when its tools are pulled: inertia-weighted
         (S1, 4.2)."""
-        J = self.tools.jacobian()
-        if failed is None:
+        if fault is None:
+            J = self.tools.jacobian()
             self._arm.solve_inertia(J, self._JMinv)
         else:
-            able = ~failed
-            J = J * able
+            J = driven_jacobian(self._arm, self.tools, q, fault)
+            able = ~cannot_drive(fault)
             self._JMinv[:] = 0.0
             self._JMinv[:, able] = np.linalg.solve(self._arm.inertia()[np.ix_(able, able)], J[:, able].T).T
         mobility, axes, _ = lapack.dsyevd(J @ self._JMinv.T)
@@ -167,6 +170,16 @@ class OnlinePlanner:
         pull = axes @ ((dp @ axes) / mobility[free])
         change: Vector = pull @ self._JMinv
         return change
+
+
+def driven_jacobian(arm: Arm, tools: Tools, q: Vector, fault: Vector) -> Vector:
+    """Tool velocities per velocity of the joints that can be driven, the loose ones hanging; 0 for the others."""
+    loose = np.flatnonzero(fault == Fault.LOOSE)
+    follow = Hanging(arm, loose).follow(q) if len(loose) else np.zeros((0, arm.n))
+    arm.kinematics(q)
+    J = tools.jacobian()
+    driven: Vector = (J + J[:, loose] @ follow) * ~cannot_drive(fault)
+    return driven
 
 
 def record_table(planner: OnlinePlanner, q: Vector, h: float, steps: int) -> Vector:

@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from simloop.models.arm import Arm, Tools, Vector
 from simloop.models.clearance import Clearance
+from simloop.models.faults import Fault, cannot_drive
+from simloop.models.hanging import Hanging
+from simloop.models.planner import driven_jacobian
 
 # A tool within this of its goal has reached it, m.
 REACHED = 1e-3
@@ -33,18 +36,22 @@ class Reach:
         random = np.random.default_rng(seed)
         self._starts = self._low + (self._high - self._low) * random.random((starts, arm.n))
 
-    def find(self, goal: Vector, q: Vector, failed: NDArray[np.bool_]) -> Vector | None:
-        """A joint position that has the tools at `goal`, the `failed` joints staying as they are in q; None when there
-        is none from any of the starts."""
+    def find(self, goal: Vector, q: Vector, fault: Vector) -> Vector | None:
+        """A joint position that has the tools at `goal`, frozen joints staying as they are in q and loose ones hanging;
+        None when there is none from any of the starts."""
+        able = ~cannot_drive(fault)
         for start in (q, *self._starts):
-            found = self._search(goal, np.where(failed, q, start), ~failed)
+            found = self._search(goal, np.where(able, start, q), able, fault)
             if found is not None:
                 return found
         return None
 
-    def _search(self, goal: Vector, q: Vector, able: NDArray[np.bool_]) -> Vector | None:
+    def _search(self, goal: Vector, q: Vector, able: NDArray[np.bool_], fault: Vector) -> Vector | None:
         nearest, since = np.inf, 0
+        loose = np.flatnonzero(fault == Fault.LOOSE)
         for _ in range(STEPS):
+            if len(loose):
+                q = Hanging(self._arm, loose).settle(q)
             self._arm.kinematics(q)
             way = goal - self._tools.position()
             if np.abs(way).max() <= 0.5 * REACHED:
@@ -55,7 +62,7 @@ class Reach:
             nearest = min(nearest, length)
             if since == PATIENCE:
                 return None
-            J = self._tools.jacobian()[:, able]
+            J = driven_jacobian(self._arm, self._tools, q, fault)[:, able]
             damped = J @ J.T + DAMPING**2 * min(1.0, length) * np.eye(len(way))
             change = J.T @ np.linalg.solve(damped, way * min(1.0, STRIDE / length))
             q = q.copy()

@@ -6,12 +6,13 @@ joints that are left. Choose another failure with --at, such as `--at 2:plant.fa
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from simloop.master import TimedWrite
-from simloop.models.arm import Arm, Tools, Vector
-from simloop.models.faults import Fault
+from simloop.models.arm import Arm, Tools
+from simloop.models.faults import Fault, cannot_drive
 from simloop.models.reach import Reach
 from simloop.models.sight import Sight
 from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Parameters, Scenario
@@ -34,40 +35,26 @@ def writes(h: float) -> tuple[TimedWrite, ...]:
     return (TimedWrite(FAILS, f"plant.fault[{JOINT}]", frozen), *told)
 
 
-def failed_joints(outcome: Outcome) -> Vector:
-    """Which joints cannot be driven at the end."""
-    return np.isin(outcome.result.vector("plant.fault")[-1], (Fault.LOOSE, Fault.FROZEN))
-
-
 def judge(outcome: Outcome) -> dict[str, Figure]:
     result, arm = outcome.result, Arm(ROBOT.mjcf)
     tools = Tools(arm, ROBOT.tools)
-    q = result.vector("plant.q_true")
+    q, fault = result.vector("plant.q_true")[-1], result.vector("plant.fault")[-1]
     goal = np.array([outcome.number(f"planner.goal[{i}]", c) for i, c in enumerate(GOAL, start=1)])
-    arm.kinematics(q[-1])
-    distance = float(np.linalg.norm(tools.position() - goal))
-    failed = failed_joints(outcome)
-    reach, whole = Reach(arm, tools), np.zeros(arm.n, dtype=bool)
-    before = sum(reach.find(target, q[-1], whole) is not None for target in GRID)
-    after = sum(reach.find(target, q[-1], failed) is not None for target in GRID)
-    words = ", ".join(name for name, gone in zip(JOINTS, failed, strict=True) if gone) or "nothing"
-    arm.kinematics(q[-1])
-    blocked = Sight(arm, ROBOT.camera).blocked_by(tools.position().copy())
+    arm.kinematics(q)
+    here = tools.position().copy()
+    blocked = Sight(arm, ROBOT.camera).blocked_by(here)
+    failed = " and ".join(name for name, gone in zip(JOINTS, cannot_drive(fault), strict=True) if gone) or "nothing"
+    reach = Reach(arm, tools)
+    arrives = Figure(f"Gripper's distance from its goal, {failed} failed", float(np.linalg.norm(here - goal)), "m")
+    if reach.find(goal, q, fault) is not None:
+        arrives = replace(arrives, limit=1e-3, source="in reach of the other joints")
+    before, after = (sum(reach.find(g, q, f) is not None for g in GRID) for f in (np.zeros(arm.n), fault))
+    hidden = f"Bodies that hide the gripper from the camera{': ' if blocked else ''}{', '.join(blocked)}"
     return {
-        "distance_to_goal": Figure(
-            f"Gripper's distance from its goal at the end, {words} failed",
-            distance,
-            "m",
-            limit=1e-3,
-            source="the other joints take over",
-        ),
-        "reachable_before": Figure(f"Targets in reach of {len(GRID)}, whole", float(before), "1"),
-        "reachable_after": Figure(f"Targets in reach of {len(GRID)}, {words} failed", float(after), "1"),
-        "sight_blocked": Figure(
-            f"Bodies between camera and gripper at the end{': ' if blocked else ''}{', '.join(blocked)}",
-            float(len(blocked)),
-            "1",
-        ),
+        "distance_to_goal": arrives,
+        "reachable_before": Figure(f"Of {len(GRID)} targets in reach, whole", float(before), "1"),
+        "reachable_after": Figure(f"Of {len(GRID)} targets in reach, {failed} failed", float(after), "1"),
+        "sight_blocked": Figure(hidden, float(len(blocked)), "1"),
     }
 
 
