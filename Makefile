@@ -35,18 +35,24 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c
+	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c tests/c/stress_gjk.c tests/c/gjk_checked.c
 	$(CC) $(WARN) -DPy_LIMITED_API=0x030b0000 -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') cffi_build/fmi2_shell.c
 
 unit: $(VENV)/.installed-test
 	$(BIN)/pytest -n 2
 
-# Random and degenerate pairs against the definition of distance, with the sanitisers on and then at full speed.
+# Random and degenerate pairs against the definition: with the sanitisers on and every query's certificate checked, on
+# this machine's path and on the plain one; then at full speed.
+STRESS := tests/c/stress_gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c
+CHECKED := $(CC) -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(STRESS) tests/c/gjk_checked.c
+
 stress:
 	mkdir -p build/c
-	$(CC) -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all tests/c/stress_gjk.c -o build/c/checked -lm
+	$(CHECKED) -o build/c/checked -lm
 	build/c/checked 50000
-	$(CC) -std=c11 -O3 tests/c/stress_gjk.c -o build/c/stress -lm
+	$(CHECKED) -DGJK_PLAIN -o build/c/plain -lm
+	build/c/plain 20000
+	$(CC) -std=c11 -O3 $(STRESS) cffi_build/gjk.c -o build/c/stress -lm
 	build/c/stress 1000000
 
 fuzz: stress
