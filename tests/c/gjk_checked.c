@@ -52,16 +52,26 @@ static double plane_gap(const posed *p, const double n[3])
     return -top(p->b, p->pose_b, back) - top(p->a, p->pose_a, n) - p->a->radius - p->b->radius;
 }
 
-/* What the header allows, and the rounding of world coordinates in the check itself. */
+static double sum_of_three(const double u[3])
+{
+    return fabs(u[0]) + fabs(u[1]) + fabs(u[2]);
+}
+
+/* What the header allows, worked out here, and the rounding of world coordinates in the check itself. */
 static double allowed(const posed *p)
 {
-    query q;
-    frame_a f;
-    double middles[3];
-    query_init(&q, &f, middles, p->a, p->pose_a, p->b, p->pose_b);
-    double world = sum_of_sizes(p->pose_a->translation) + sum_of_sizes(p->pose_b->translation) + p->a->radius +
-                   p->b->radius;
-    return q.tolerance + q.rounding + 16.0 * DBL_EPSILON * world;
+    double apart[3], middle_a[3], middle_b[3], middles[3], offset[3];
+    sub(apart, p->pose_b->translation, p->pose_a->translation);
+    rotate(middle_a, p->pose_a->rotation, p->a->centre);
+    rotate(middle_b, p->pose_b->rotation, p->b->centre);
+    rotate_back(offset, p->pose_a->rotation, apart);
+    sub(apart, apart, middle_a);
+    add_scaled(apart, 1.0, middle_b);
+    rotate_back(middles, p->pose_a->rotation, apart);
+    double extent = sum_of_three(middles) + p->a->bound + p->b->bound;
+    double coordinates = sum_of_three(offset) + p->a->reach + p->b->reach;
+    double world = extent + coordinates + sum_of_three(p->pose_a->translation) + p->a->radius + p->b->radius;
+    return GJK_GAP * extent + GJK_ROUNDING * coordinates + 16.0 * DBL_EPSILON * world;
 }
 
 /* The point of a core that the weights of an answer make, on the swept surface, less the point told. */
