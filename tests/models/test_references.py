@@ -90,7 +90,7 @@ def test_the_quadratic_program_agrees_on_points_segments_and_polygons(points: in
 
 @pytest.mark.parametrize("shape", ["hulls", "boxes"])
 def test_engines_agree_along_a_coherent_motion(shape: str) -> None:
-    """1 ms steps into, through and out of contact, our query remembering the last one; theirs each afresh."""
+    """2 ms steps at 2 m/s into, through and out of contact, our query remembering the last one; theirs each afresh."""
     rng = np.random.default_rng(13)
     seen = []
     for pair in mujoco_pairs(shape)[:3]:
