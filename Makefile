@@ -35,18 +35,24 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c
+	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c tests/c/stress_gjk.c tests/c/gjk_checked.c
 	$(CC) $(WARN) -DPy_LIMITED_API=0x030b0000 -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') cffi_build/fmi2_shell.c
 
 unit: $(VENV)/.installed-test
 	$(BIN)/pytest -n 2
 
-# Random and degenerate pairs against the definition of distance, with the sanitisers on and then at full speed.
+# Random and degenerate pairs against the definition: with the sanitisers on and every query's certificate checked, on
+# this machine's path and on the plain one; then at full speed.
+STRESS := tests/c/stress_gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c
+CHECKED := $(CC) -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(STRESS) tests/c/gjk_checked.c
+
 stress:
 	mkdir -p build/c
-	$(CC) -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all tests/c/stress_gjk.c -o build/c/checked -lm
+	$(CHECKED) -o build/c/checked -lm
 	build/c/checked 50000
-	$(CC) -std=c11 -O3 tests/c/stress_gjk.c -o build/c/stress -lm
+	$(CHECKED) -DGJK_PLAIN -o build/c/plain -lm
+	build/c/plain 20000
+	$(CC) -std=c11 -O3 $(STRESS) cffi_build/gjk.c -o build/c/stress -lm
 	build/c/stress 1000000
 
 fuzz: stress
@@ -60,14 +66,14 @@ wheel: $(VENV)/.installed-test
 	.venv-wheel/bin/python -m pip --disable-pip-version-check --quiet install dist/*.whl pytest
 	.venv-wheel/bin/python -m pytest -p no:cacheprovider tests/wheel
 
-# The oldest versions that pyproject.toml admits. coal and pinocchio need a newer numpy, so the tests against them
+# The oldest versions that pyproject.toml admits. coal and pinocchio need a newer numpy, so the comparisons with them
 # stay out.
 lowest:
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
 	$(PYTHON) -c 'import tomllib; print(*(d.replace(">=", "==") for d in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")' > .venv-lowest/constraints.txt
 	.venv-lowest/bin/python -m pip --disable-pip-version-check --quiet install -c .venv-lowest/constraints.txt . pytest pytest-xdist hypothesis
-	.venv-lowest/bin/python -m pytest -n 2 --ignore=tests/models/test_gjk.py --ignore=tests/models/test_robots.py
+	.venv-lowest/bin/python -m pytest -n 2 --ignore=tests/models/test_references.py --ignore=tests/models/test_robots.py
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/macro_step.py

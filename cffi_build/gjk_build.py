@@ -50,8 +50,9 @@ ffibuilder.cdef(
         const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
         int32_t *answer);
     typedef struct gjk_motion { gjk_pose pose; double velocity[3]; double spin[3]; } gjk_motion;
+    typedef enum gjk_contact { GJK_CLEAR, GJK_GRAZE, GJK_TOUCH, ... } gjk_contact;
     typedef struct gjk_impact {
-        int32_t touches;
+        gjk_contact contact;
         double lower, upper;
         gjk_result result;
         int32_t advances;
@@ -59,7 +60,7 @@ ffibuilder.cdef(
     } gjk_impact;
     gjk_status gjk_time_of_impact(
         const gjk_body *a, const gjk_motion *motion_a, const gjk_body *b, const gjk_motion *motion_b,
-        double horizon, double tolerance, gjk_workspace *work, gjk_impact *impact);
+        double horizon, double tolerance, double time_tolerance, gjk_workspace *work, gjk_impact *impact);
     typedef struct gjk_member { const gjk_body *body; gjk_pose on_frame; int32_t frame; ...; } gjk_member;
     typedef struct gjk_pair { int32_t a, b; } gjk_pair;
     typedef struct gjk_box { ...; } gjk_box;

@@ -7,8 +7,9 @@
 
 #include "gjk.h"
 
-/* Advances before a search for the time of impact gives up. */
+/* Advances before a search for the time of impact gives up, and those of them spent within the tolerance. */
 #define GJK_MAX_ADVANCES 10000
+#define GJK_MAX_CLOSE_ADVANCES 200
 
 typedef struct gjk_motion {
     gjk_pose pose; /* at time 0 */
@@ -16,23 +17,36 @@ typedef struct gjk_motion {
     double spin[3]; /* angular velocity: axis times rate */
 } gjk_motion;
 
+typedef enum gjk_contact {
+    GJK_CLEAR, /* apart up to the horizon */
+    GJK_GRAZE, /* within the tolerance, and no overlap found */
+    GJK_TOUCH  /* touching or overlapping */
+} gjk_contact;
+
+/* The bodies are proven apart at every time before lower. At upper they
+ *     GJK_TOUCH: are proven to touch or overlap, so the first touch lies between lower and upper;
+ *     GJK_GRAZE: are within the tolerance, the nearest that was seen, and lower = upper;
+ *     GJK_CLEAR: are apart, and lower = upper = horizon. */
 typedef struct gjk_impact {
-    int32_t touches;     /* whether there is a touch within the horizon */
-    double lower, upper; /* the bodies are apart up to lower; if they touch, they are at upper within the tolerance */
-    gjk_result result;   /* at upper */
+    gjk_contact contact;
+    double lower, upper;
+    gjk_result result; /* at upper */
     int32_t advances;
 } gjk_impact;
 
 /* Where a motion is at a time. */
 void gjk_motion_at(const gjk_motion *motion, double time, gjk_pose *pose);
 
-/* First time from 0 to horizon at which the signed distance is not above tolerance, by conservative advancement: no step
- * is longer than the distance divided by the fastest that any two points can approach along the normal, so no touch is
- * stepped over. Bodies that touch at the start touch at time 0. GJK_OK; GJK_BAD_POSE for a pose that is none; GJK_BAD_MOTION for a velocity, a horizon or a
- * tolerance that is not finite, a negative horizon, or a tolerance that is not positive; GJK_NOT_CONVERGED with lower a
- * time up to which the bodies are certainly apart. */
+/* First touch from time 0 to horizon, by conservative advancement: each step is as long as the planes that part the
+ * bodies can be proven to part them all the way, so no touch is stepped over. Ends as soon as the bodies touch with
+ * upper - lower <= time_tolerance, leave the tolerance (a distance) without having touched, or have spent
+ * GJK_MAX_CLOSE_ADVANCES within it. What follows a graze is not told.
+ *
+ * GJK_OK; GJK_BAD_POSE for a pose that is none; GJK_BAD_MOTION for a velocity, a horizon or a tolerance that is not
+ * finite, a negative horizon, or a tolerance that is not positive; GJK_NOT_CONVERGED with lower as above and, if contact
+ * is GJK_TOUCH, upper too. */
 gjk_status gjk_time_of_impact(const gjk_body *a, const gjk_motion *motion_a, const gjk_body *b,
-                              const gjk_motion *motion_b, double horizon, double tolerance, gjk_workspace *work,
-                              gjk_impact *impact);
+                              const gjk_motion *motion_b, double horizon, double tolerance, double time_tolerance,
+                              gjk_workspace *work, gjk_impact *impact);
 
 #endif

@@ -31,18 +31,17 @@ _FAULTS = {
     lib.GJK_BAD_COUNT: "a body needs at least one vertex, and a scene frames for all its members",
     lib.GJK_BAD_VERTEX: "vertices must be finite and within 1e60",
     lib.GJK_BAD_RADIUS: "radius must be finite, within 1e60 and not negative",
-    lib.GJK_BAD_MOTION: "velocity, spin, horizon and tolerance must be finite, horizon >= 0 and tolerance > 0",
+    lib.GJK_BAD_MOTION: "velocity, spin, horizon and tolerances must be finite, horizon >= 0 and tolerances > 0",
     lib.GJK_BAD_POSE: "a pose must be finite, its rotation orthonormal and right-handed",
 }
 
 
 class ConvergenceError(ArithmeticError):
-    """No certified answer; the signed distance lies between `lower` and `upper` (m)."""
+    """No certified answer; the `quantity` asked for, m or s, lies between `lower` and `upper`."""
 
-    def __init__(self, lower: float, upper: float, iterations: int) -> None:
-        super().__init__(
-            f"signed distance only known to lie in [{lower:.17g}, {upper:.17g}] after {iterations} iterations"
-        )
+    def __init__(self, lower: float, upper: float, iterations: int, quantity: str = "signed distance") -> None:
+        super().__init__(f"{quantity} only known to lie in [{lower:.17g}, {upper:.17g}] after {iterations} iterations")
+        self.quantity = quantity
         self.lower = lower
         self.upper = upper
         self.iterations = iterations
@@ -185,9 +184,15 @@ class Motion:
 
 @dataclass(frozen=True)
 class Impact:
-    """The bodies are apart up to `lower` s; if they touch, they are within the tolerance at `upper` s."""
+    """The bodies are proven apart before `lower` s. At `upper` s they are
+
+    - proven to touch or overlap, if `touches`: the first touch lies between the two;
+    - within the tolerance, the nearest that was seen, if `grazes`: no overlap was found, and `lower == upper`;
+    - else apart, `lower` and `upper` both being the horizon.
+    """
 
     touches: bool
+    grazes: bool
     lower: float
     upper: float
     advances: int
@@ -200,18 +205,24 @@ def time_of_impact(
     motion_b: Motion,
     horizon: float,
     tolerance: float = 1e-9,
+    time_tolerance: float = 1e-9,
 ) -> Impact:
-    """When two moving bodies first come within `tolerance` m of each other, in the next `horizon` s."""
+    """When two moving bodies first touch in the next `horizon` s, in a bracket no wider than `time_tolerance` s.
+
+    Bodies that come within `tolerance` m of each other and part again graze. A bracket that stays wider is a
+    `ConvergenceError` with the bracket found.
+    """
     hulls = _hull(a), _hull(b)
     motions = [_motion(motion) for motion in (motion_a, motion_b)]
     impact = ffi.new("gjk_impact *")
     work = _new_scratch("gjk_workspace *")
     bodies = (hulls[0]._body, motions[0], hulls[1]._body, motions[1])
-    status = lib.gjk_time_of_impact(*bodies, horizon, tolerance, work, impact)
+    status = lib.gjk_time_of_impact(*bodies, horizon, tolerance, time_tolerance, work, impact)
+    touches = impact.contact == lib.GJK_TOUCH
     if status == lib.GJK_NOT_CONVERGED:
-        raise ConvergenceError(impact.result.lower, impact.result.upper, impact.advances)
+        raise ConvergenceError(impact.lower, impact.upper if touches else horizon, impact.advances, "time of impact")
     _check(status)
-    return Impact(bool(impact.touches), impact.lower, impact.upper, impact.advances)
+    return Impact(touches, impact.contact == lib.GJK_GRAZE, impact.lower, impact.upper, impact.advances)
 
 
 def _motion(motion: Motion) -> Any:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 from simloop.models.arm import Arm, Tools, Vector
-from simloop.models.faults import Fault, cannot_drive
-from simloop.models.hanging import Hanging
+from simloop.models.braking import braking_speed
+from simloop.models.detour import Detour, DetourPlan
 
 # The lag of the robot behind its command is smoothed over this time, s: long against one step's measurement noise,
 # short against a contact.
@@ -24,33 +24,28 @@ RANK_TOLERANCE = 1e-9
 FARTHEST_GOAL = 1e6
 
 
-def braking_speed(distance: float, acceleration: float, h: float) -> float:
-    """The greatest speed, m/s, for the next step of h s after which a stop at `distance` m is still possible.
-
-    In units of a h for speed and a h² for distance, a stop from u with n = ⌊u⌋ further steps covers
-    u + (u − 1) + … + (u − n) = (n + 1) u − n (n + 1) / 2. Set equal to the distance x, this has one solution for u;
-    one step later it gives u − 1, and at n = 0 the step lands on the goal.
-    """
-    x = distance / (acceleration * h * h)
-    n = math.floor((math.sqrt(1.0 + 8.0 * x) - 1.0) / 2.0)
-    return (x / (n + 1) + 0.5 * n) * acceleration * h
-
-
 @dataclass
 class Plan:
     """What the planner remembers: the planned joint position, and for each tool its speed along the path (k),
-    the velocity it commanded and the smoothed lag of the robot behind that (3 k each)."""
+    the velocity it commanded and the smoothed lag of the robot behind that (3 k each); and the detour it is on."""
 
     q: Vector
     speed: Vector
     command: Vector
     lag: Vector
+    detour: DetourPlan
 
 
 def rest_at(q: Vector, tools: Tools) -> Plan:
     """A plan that begins at q, at rest."""
     k = tools.size
-    return Plan(q=np.array(q, dtype=float), speed=np.zeros(k // 3), command=np.zeros(k), lag=np.zeros(k))
+    return Plan(
+        q=np.array(q, dtype=float),
+        speed=np.zeros(k // 3),
+        command=np.zeros(k),
+        lag=np.zeros(k),
+        detour=DetourPlan(fault=np.zeros(len(q)), begin=np.zeros(len(q)), end=np.zeros(len(q)), way=0.0, speed=0.0),
+    )
 
 
 class OnlinePlanner:
@@ -90,18 +85,17 @@ class OnlinePlanner:
         self._band = band
         self._trim = trim
         self._JMinv = np.zeros((tools.size, arm.n))
+        self._detour = Detour(arm, tools, goal, acceleration=acceleration, max_speed=max_speed)
 
     def step(self, plan: Plan, q: Vector, v: Vector, h: float, fault: Vector | None = None) -> None:
         """Advance `plan` in place by h s, given where the robot is (q, v); `plan.q` is then the position wanted.
 
-        Of the joints that `fault` (n) tells to have failed, frozen ones stay and loose ones hang; the others do the
-        work.
+        When `fault` (n) tells that joints cannot be driven any more, the others take a detour to a posture that still
+        has the tools at the goal.
         """
-        if fault is not None and not fault.any():
-            fault = None
-        if fault is not None:
-            failed = cannot_drive(fault)
-            plan.q[failed] = q[failed]
+        if fault is not None and fault.any():
+            self._detour.step(plan.detour, q, fault, h, plan.q)
+            return
         seeded = self._seed(plan, q, v, h)
         # Three coordinates at a time are quicker as plain floats than as arrays.
         p, lag, speeds = self.tools.position().tolist(), plan.lag.tolist(), plan.speed.tolist()
@@ -114,7 +108,7 @@ class OnlinePlanner:
         plan.command[:] = move
         plan.command /= h
         if any(move):
-            plan.q += self._joint_change(plan.q, np.array(move), fault)
+            plan.q += self._joint_change(np.array(move))
 
     def _seed(self, plan: Plan, q: Vector, v: Vector, h: float) -> bool:
         """Place the arm where the plan goes on from: the robot's position, or inside the band the plan's own."""
@@ -153,33 +147,17 @@ class OnlinePlanner:
         along = move[0] * direction[0] + move[1] * direction[1] + move[2] * direction[2]
         return speed, way if along >= distance else move
 
-    def _joint_change(self, q: Vector, dp: Vector, fault: Vector | None) -> Vector:
+    def _joint_change(self, dp: Vector) -> Vector:
         """Joint change for a tool change, as the model itself gives way when its tools are pulled: inertia-weighted
         (S1, 4.2)."""
-        if fault is None:
-            J = self.tools.jacobian()
-            self._arm.solve_inertia(J, self._JMinv)
-        else:
-            J = driven_jacobian(self._arm, self.tools, q, fault)
-            able = ~cannot_drive(fault)
-            self._JMinv[:] = 0.0
-            self._JMinv[:, able] = np.linalg.solve(self._arm.inertia()[np.ix_(able, able)], J[:, able].T).T
+        J = self.tools.jacobian()
+        self._arm.solve_inertia(J, self._JMinv)
         mobility, axes, _ = lapack.dsyevd(J @ self._JMinv.T)
         free = mobility > RANK_TOLERANCE * mobility[-1]
         axes = axes[:, free]
         pull = axes @ ((dp @ axes) / mobility[free])
         change: Vector = pull @ self._JMinv
         return change
-
-
-def driven_jacobian(arm: Arm, tools: Tools, q: Vector, fault: Vector) -> Vector:
-    """Tool velocities per velocity of the joints that can be driven, the loose ones hanging; 0 for the others."""
-    loose = np.flatnonzero(fault == Fault.LOOSE)
-    follow = Hanging(arm, loose).follow(q) if len(loose) else np.zeros((0, arm.n))
-    arm.kinematics(q)
-    J = tools.jacobian()
-    driven: Vector = (J + J[:, loose] @ follow) * ~cannot_drive(fault)
-    return driven
 
 
 def record_table(planner: OnlinePlanner, q: Vector, h: float, steps: int) -> Vector:

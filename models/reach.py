@@ -8,7 +8,6 @@ from simloop.models.arm import Arm, Tools, Vector
 from simloop.models.clearance import Clearance
 from simloop.models.faults import Fault, cannot_drive
 from simloop.models.hanging import Hanging
-from simloop.models.planner import driven_jacobian
 
 # A tool within this of its goal has reached it, m.
 REACHED = 1e-3
@@ -68,3 +67,13 @@ class Reach:
             q = q.copy()
             q[able] = np.clip(q[able] + change, self._low[able], self._high[able])
         return None
+
+
+def driven_jacobian(arm: Arm, tools: Tools, q: Vector, fault: Vector) -> Vector:
+    """Tool velocities per velocity of the joints that can be driven, the loose ones hanging; 0 for the others."""
+    loose = np.flatnonzero(fault == Fault.LOOSE)
+    follow = Hanging(arm, loose).follow(q) if len(loose) else np.zeros((0, arm.n))
+    arm.kinematics(q)
+    J = tools.jacobian()
+    driven: Vector = (J + J[:, loose] @ follow) * ~cannot_drive(fault)
+    return driven

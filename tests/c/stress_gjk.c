@@ -3,15 +3,19 @@
  * Apart, an answer is checked against every vertex: the support planes along its normal must be as far apart as its
  * distance, and its witness points must lie on the bodies and be that far apart; together this is a proof. Overlapping,
  * the depth must be that of the plane along its normal, and moving the bodies apart by it must leave them touching.
- * Says what it found, and fails on the first wrong answer. */
-#include "../../cffi_build/gjk_motion.c"
-#include "../../cffi_build/gjk.c"
+ * Some pairs are also set moving, and some bodies are put into scenes. Says what it found, and fails on the first wrong
+ * answer. Linked with gjk_checked.c in the place of gjk.c, each query is held against its certificate as well. */
+#include "../../cffi_build/gjk_motion.h"
+#include "../../cffi_build/gjk_scene.h"
+#include "../../cffi_build/gjk_vector.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_VERTICES = 64 };
+enum { MEMBERS = 6, PAIRS = MEMBERS * (MEMBERS - 1) / 2, FRAMES = 3 };
 
 /* xorshift64*, so that a seed means the same everywhere. */
 static uint64_t state;
@@ -62,15 +66,17 @@ static void make_shape(shape *s)
     gjk_body_init(&s->body, s->vertices, count, radius, s->lanes);
 }
 
+static const gjk_pose at_origin = {.rotation = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0}};
+
 static void make_pose(gjk_pose *pose)
 {
-    double turn[3];
+    gjk_motion motion = {.pose = at_origin};
     int right_angles = choose(4) == 0;
     for (int i = 0; i < 3; ++i) {
-        turn[i] = right_angles ? 0.0 : uniform(-3.0, 3.0);
-        pose->translation[i] = uniform(-0.3, 0.3);
+        motion.spin[i] = right_angles ? 0.0 : uniform(-3.0, 3.0);
+        motion.velocity[i] = uniform(-0.3, 0.3);
     }
-    rotation_by(pose->rotation, turn);
+    gjk_motion_at(&motion, 1.0, pose);
 }
 
 static double plane_gap(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
@@ -116,6 +122,96 @@ static double distance_after(const shape *a, const gjk_pose *pose_a, const shape
     return gjk_distance(&a->body, pose_a, &b->body, &pose_b, NULL, work, &moved) == GJK_OK ? moved.distance : 0.0;
 }
 
+/* A pair under way: apart at some times before the bracket, touching at its end; the largest deviation, m. */
+static double fault_of_impact(const shape *a, const gjk_pose *pose_a, const shape *b, const gjk_pose *pose_b,
+                              gjk_workspace *work, long *undecided)
+{
+    gjk_motion motion[2] = {{.pose = *pose_a}, {.pose = *pose_b}};
+    for (int i = 0; i < 3; ++i) {
+        motion[0].velocity[i] = pose_b->translation[i] - pose_a->translation[i] + uniform(-0.2, 0.2);
+        motion[0].spin[i] = uniform(-2.0, 2.0);
+        motion[1].spin[i] = choose(2) ? uniform(-2.0, 2.0) : 0.0;
+    }
+    gjk_impact impact;
+    gjk_status status = gjk_time_of_impact(&a->body, &motion[0], &b->body, &motion[1], 1.0, 1e-9, 1e-9, work, &impact);
+    if (status != GJK_OK) {
+        ++*undecided;
+        return 0.0;
+    }
+    double fault = impact.upper - impact.lower > 1e-9;
+    for (int k = 0; k <= 8; ++k) {
+        gjk_pose moved[2];
+        gjk_result r;
+        double time = k < 8 ? impact.lower * uniform(0.0, 1.0) : impact.upper;
+        gjk_motion_at(&motion[0], time, &moved[0]);
+        gjk_motion_at(&motion[1], time, &moved[1]);
+        if (gjk_distance(&a->body, &moved[0], &b->body, &moved[1], NULL, work, &r) != GJK_OK) {
+            continue;
+        }
+        double limit = impact.contact == GJK_TOUCH ? 0.0 : impact.contact == GJK_GRAZE ? 1e-9 : INFINITY;
+        fault = fmax(fault, k == 8 ? r.distance - limit : time < impact.lower ? -r.distance : 0.0);
+    }
+    return fault;
+}
+
+/* Bodies on frames: the nearest pair, and those within a margin, are those of asking every pair. */
+static double fault_of_scene(gjk_workspace *work, long *undecided)
+{
+    static shape shapes[MEMBERS];
+    gjk_member members[MEMBERS];
+    gjk_pair pairs[PAIRS];
+    gjk_pose frames[FRAMES], placed[MEMBERS];
+    gjk_cache caches[PAIRS];
+    gjk_box boxes[FRAMES];
+    gjk_group groups[PAIRS];
+    int32_t within[PAIRS], count = 0;
+    double distances[PAIRS], margin = uniform(0.0, 0.2), fault = 0.0, nearest = INFINITY;
+    memset(caches, 0, sizeof caches);
+    for (int k = 0; k < MEMBERS; ++k) {
+        make_shape(&shapes[k]);
+        members[k] = (gjk_member){.body = &shapes[k].body, .frame = k * FRAMES / MEMBERS};
+        make_pose(&members[k].on_frame);
+    }
+    for (int k = 0; k < FRAMES; ++k) {
+        make_pose(&frames[k]);
+    }
+    for (int f = 0; f < FRAMES * FRAMES; ++f) {
+        for (int k = 0; k < MEMBERS * MEMBERS; ++k) {
+            int i = k / MEMBERS, j = k % MEMBERS;
+            if (members[i].frame < members[j].frame && members[i].frame * FRAMES + members[j].frame == f) {
+                pairs[count++] = (gjk_pair){i, j};
+            }
+        }
+    }
+    gjk_scene scene = {.members = members, .pairs = pairs, .member_count = MEMBERS, .pair_count = count,
+                       .frame_count = FRAMES, .caches = caches, .boxes = boxes, .groups = groups, .placed = placed,
+                       .work = work};
+    gjk_answer answer;
+    if (gjk_scene_init(&scene) != GJK_OK) {
+        return 1.0;
+    }
+    if (gjk_scene_update(&scene, frames, margin, &answer, within, distances) != GJK_OK) {
+        ++*undecided;
+        return 0.0;
+    }
+    int32_t listed = 0;
+    for (int32_t k = 0; k < count; ++k) {
+        const gjk_member *a = &members[pairs[k].a], *b = &members[pairs[k].b];
+        gjk_result r;
+        if (gjk_distance(a->body, &placed[pairs[k].a], b->body, &placed[pairs[k].b], NULL, work, &r) != GJK_OK) {
+            continue;
+        }
+        nearest = fmin(nearest, r.distance);
+        if (listed < answer.within_count && within[listed] == k) {
+            ++listed;
+            fault = fmax(fault, fabs(distances[k] - r.distance));
+        } else {
+            fault = fmax(fault, margin - r.distance);
+        }
+    }
+    return fmax(fault, fabs(nearest - answer.result.distance));
+}
+
 int main(int argc, char **argv)
 {
     long count = argc > 1 ? atol(argv[1]) : 20000, apart = 0, inside = 0, undecided = 0;
@@ -157,6 +253,12 @@ int main(int argc, char **argv)
             fault = fmax(fault, distance_after(a, &pose_a, b, pose_b, r.normal, -0.99 * r.distance, work) > 0.0);
         } else {
             ++apart;
+        }
+        if (i % 64 == 0) {
+            fault = fmax(fault, fault_of_impact(a, &pose_a, b, &pose_b, work, &undecided));
+        }
+        if (i % 256 == 0) {
+            fault = fmax(fault, fault_of_scene(work, &undecided));
         }
         worst = fmax(worst, fault);
         if (!(fault <= 1e-11)) {

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from simloop.models.arm import Arm, Tools
-from simloop.models.planner import OnlinePlanner, braking_speed, record_table, rest_at
+from simloop.models.braking import braking_speed
+from simloop.models.planner import OnlinePlanner, record_table, rest_at
 from simloop.models.robots.sphere import ROBOT
 
 
