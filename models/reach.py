@@ -15,6 +15,8 @@ REACHED = 1e-3
 STEPS, STRIDE = 60, 0.1
 # Steps without coming nearer after which a search is given up.
 PATIENCE = 8
+# Places on the way at which loose joints are looked at.
+PLACES = 33
 # Keeps a step small where the arm is stretched out, m.
 DAMPING = 0.02
 
@@ -41,9 +43,23 @@ class Reach:
         able = ~cannot_drive(fault)
         for start in (q, *self._starts):
             found = self._search(goal, np.where(able, start, q), able, fault)
-            if found is not None:
+            if found is not None and self._comes_to_hang(goal, q, found, np.flatnonzero(fault == Fault.LOOSE)):
                 return found
         return None
+
+    def _comes_to_hang(self, goal: Vector, q: Vector, found: Vector, loose: NDArray[np.intp]) -> bool:
+        """Whether the loose joints, hanging or at an end of their range all the way from q to `found`, end as they are
+        there: a link can come to hang a turn away. They are then written into `found`."""
+        if not len(loose):
+            return True
+        hanging, here = Hanging(self._arm, loose), q
+        for part in np.linspace(0.0, 1.0, PLACES):
+            there = q + part * (found - q)
+            there[loose] = here[loose]
+            here = np.clip(hanging.settle(there), self._low, self._high)
+        self._arm.kinematics(here)
+        found[:] = here
+        return bool(np.abs(goal - self._tools.position()).max() <= REACHED)
 
     def _search(self, goal: Vector, q: Vector, able: NDArray[np.bool_], fault: Vector) -> Vector | None:
         nearest, since = np.inf, 0

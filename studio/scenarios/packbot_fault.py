@@ -47,7 +47,9 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
     reach = Reach(arm, tools)
     arrives = Figure(f"Gripper's distance from its goal, {failed} failed", float(np.linalg.norm(here - goal)), "m")
     if reach.find(goal, q, fault) is not None:
-        arrives = replace(arrives, limit=1e-3, source="in reach of the other joints")
+        # Static friction lets a hanging link rest a degree or two beside the place where gravity alone would have it.
+        limit = 0.02 if np.any(fault == Fault.LOOSE) else 1e-3
+        arrives = replace(arrives, limit=limit, source="in reach of the other joints")
     before, after = (sum(reach.find(g, q, f) is not None for g in GRID) for f in (np.zeros(arm.n), fault))
     hidden = f"Bodies that hide the gripper from the camera{': ' if blocked else ''}{', '.join(blocked)}"
     return {
