@@ -67,3 +67,9 @@ def test_closing_speed_is_the_rate_of_the_distance() -> None:
     clearance.update(q)
     assert rate < 0.0
     assert clearance.distance / clearance.time_to_contact(v) == pytest.approx(-rate, rel=1e-6)
+
+
+def test_bodies_that_the_description_excludes_are_not_a_pair() -> None:
+    named = THREE_LINKS.replace("<geom", "<geom name='{}'").format("one", "two", "three")
+    excluded = named.replace("</worldbody>", '</worldbody><contact><exclude body1="c" body2="a"/></contact>')
+    assert Clearance(Arm(excluded)).names == []
