@@ -56,7 +56,7 @@ class Motors:
         """Where the motors are when the joints are at q."""
         return np.asarray(np.linalg.solve(self.joints_per_motor, q), dtype=np.float64)
 
-    def steps(self, angle: float, length: float) -> Vector:
+    def each(self, angle: float, length: float) -> Vector:
         """`angle` for each motor that turns, `length` for each that slides."""
         return np.where(self.slides, length, angle)
 

@@ -18,7 +18,7 @@ from simloop.models.robots.sphere import ROBOT as SPHERE
 
 ARM = Arm(ROBOT.mjcf)
 POLYHEDRA = ClearanceGate(ARM, motors=MOTORS)
-STEP = MOTORS.steps(math.radians(1.0), 1e-3)
+STEP = MOTORS.each(math.radians(1.0), 1e-3)
 
 # S3, section 3.2, recomputed in whole degrees: from where, with which motor, to which command, and the last legal
 # position. Step 9 prints 57: there the enclosed angle is 67.000°, and S3 asks for 1.1694 rad, 67.002°.
