@@ -19,8 +19,8 @@ class Clearance:
     """The nearest pair of geoms of an arm in its scene.
 
     Tested are an arm's geoms against the fixed ones and against those of other bodies, but not against those of the
-    body its joint sits on, and not those of bodies that the MJCF excludes from each other (<exclude>). Geoms that take
-    no part in contact (contype and conaffinity 0) are only to look at.
+    body its joint sits on, nor pairs of bodies that the MJCF excludes from contact. Geoms that take no part in contact
+    (contype and conaffinity 0) are only to look at.
     """
 
     def __init__(self, arm: Arm) -> None:
@@ -96,12 +96,12 @@ def _on_frame(model: mujoco.MjModel, geom: int) -> tuple[Vector, Vector]:
 
 
 def _pairs(model: mujoco.MjModel) -> list[tuple[int, int]]:
-    # MuJoCo writes the two bodies of an <exclude> into one number.
-    excluded = {(int(signature) >> 16, int(signature) & 0xFFFF) for signature in model.exclude_signature}
+    # MuJoCo keeps an excluded pair of bodies as one number, the smaller index in the upper half.
+    excluded = {divmod(int(signature), 1 << 16) for signature in model.exclude_signature}
 
     def apart(i: int, j: int) -> bool:
-        a, b = model.geom_bodyid[i], model.geom_bodyid[j]
-        if (a, b) in excluded or (b, a) in excluded:
+        a, b = sorted((int(model.geom_bodyid[i]), int(model.geom_bodyid[j])))
+        if (a, b) in excluded:
             return False
         weld_a, weld_b = model.body_weldid[a], model.body_weldid[b]
         parents = model.body_weldid[model.body_parentid[[weld_a, weld_b]]]

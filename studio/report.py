@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from simloop.master import Result
-from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Scenario
+from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Plot, Scenario, Table
 
 # Okabe and Ito's palette: told apart by the colour-blind too.
 BLUE, RED, GREY = "#0072B2", "#D55E00", "#6b7280"
+PALETTE = (BLUE, RED, "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 # For each graph: title, axis, and the curves as (column pattern, name); two curves compare, one with a
 # second pattern is their difference.
@@ -65,6 +67,7 @@ def write_report(
 
     markers = scenario.markers(outcome) if figures else ()
     plots = [_plot(graph, outcome, markers) for graph in scenario.graphs] if len(outcome.result) > 1 else []
+    plots += [_plot_own(plot, outcome.result, markers) for plot in (scenario.plots(outcome) if figures else ())]
     plots.append(_plot_distance(outcome.result, markers))
     page = _PAGE.format(
         title=html.escape(scenario.name),
@@ -72,6 +75,7 @@ def write_report(
         notice=_notice(record),
         facts=_facts(record),
         figures=_figure_table(figures),
+        tables="\n".join(_own_table(table) for table in (scenario.tables(outcome) if figures else ())),
         plotly=plotly.offline.get_plotlyjs(),
         plots="\n".join(f'<div class="plot" id="plot{i}"></div>' for i in range(len(plots))),
         data=",\n".join(plots).replace("</", "<\\/"),
@@ -109,6 +113,20 @@ def _plot(graph: Graph, outcome: Outcome, markers: tuple[Marker, ...]) -> str:
 def _plot_distance(result: Result, markers: tuple[Marker, ...]) -> str:
     curves = [(result["time"], _numbers(result, "collision.distance"), "", BLUE, 1.8)]
     return _figure_json("Distance to the nearest body", "distance / m", curves, markers)
+
+
+def _plot_own(plot: Plot, result: Result, markers: tuple[Marker, ...]) -> str:
+    colours = itertools.cycle(PALETTE)
+    curves = [(result["time"], c.values, c.label, next(colours), 6.0 if c.below else 1.6) for c in plot.curves]
+    return _figure_json(plot.title, plot.axis, curves, markers)
+
+
+def _own_table(table: Table) -> str:
+    def row(texts: tuple[str, ...], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+
+    rows = "".join(row(texts, "td") for texts in table.rows)
+    return f"<h2>{html.escape(table.title)}</h2><table>{row(table.columns, 'th')}{rows}</table>"
 
 
 def _numbers(result: Result, name: str) -> NDArray[np.float64]:
@@ -234,6 +252,7 @@ details {{ margin-top: 12px; }} summary {{ cursor: pointer; font-weight: 600; }}
 <p class="facts">{title} · {facts}</p>
 {notice}
 {figures}
+{tables}
 <h2>Graphs</h2>
 <div class="plots">
 {plots}
