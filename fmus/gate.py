@@ -11,7 +11,7 @@ from simloop.fmus.resources import read_gate, read_home, read_model
 from simloop.fmus.slave import Kind, Port, Role, Slave
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
-from simloop.models.gate import ClearanceGate, load_gate
+from simloop.models.gate import ClearanceGate, direct_motors, load_gate
 from simloop.models.gate import Gate as Judge
 from simloop.models.gated_motion import GatedMotion, Progress, hold_at
 
@@ -54,8 +54,8 @@ class Gate(Slave):
                 start=ANALYTIC if self._analytic else POLYHEDRA,
             ),
         ]
-        progress = hold_at(self._home, self._analytic or ClearanceGate(self._arm))
-        super().__init__(instance_name, resources, ports, State, progress=progress)
+        self._motors = self._analytic.motors if self._analytic else direct_motors(self._arm)
+        super().__init__(instance_name, resources, ports, State, progress=hold_at(self._home, self._motors))
         self.q_d, self.q, self.q_allowed, self.allowed = map(self.view, ("q_d", "q", "q_allowed", "allowed"))
 
     def prepare(self) -> None:
@@ -64,7 +64,6 @@ class Gate(Slave):
         if not home.allowed:
             raise ValueError(f"{self.instance_name}: the home position is not legal: {home.reason}")
         sizes = {name: self._positive(name) for name in ("step", "slide_step", "speed", "slide_speed")}
-        self._motors = judge.motors
         step = self._motors.each(sizes["step"], sizes["slide_step"])
         speed = self._motors.each(sizes["speed"], sizes["slide_speed"])
         self._motion = GatedMotion(judge, step, speed)
@@ -76,7 +75,7 @@ class Gate(Slave):
         if kind != POLYHEDRA:
             can = f"{ANALYTIC} or {POLYHEDRA}" if self._analytic else f"{POLYHEDRA}, for this robot has no other"
             raise ValueError(f"{self.instance_name}.gate is {kind!r}; it can be {can}")
-        return ClearanceGate(self._arm, margin, self._analytic.motors if self._analytic else None)
+        return ClearanceGate(self._arm, margin, self._motors)
 
     def _positive(self, name: str) -> float:
         value = float(self.view(name)[0])

@@ -66,7 +66,7 @@ class Motors:
 
     def check(self, m: Vector) -> Verdict:
         """The static condition of S3: each motor within its end positions."""
-        for i in np.flatnonzero((m < self.low - ROUNDING) | (m > self.high + ROUNDING)).tolist():
+        for i in np.flatnonzero(~((m >= self.low - ROUNDING) & (m <= self.high + ROUNDING))).tolist():
             ends = f"{self.say(i, self.low[i])} to {self.say(i, self.high[i])}"
             return Verdict(f"motor {i + 1}", f"motor {i + 1} at {self.say(i, m[i])} is outside {ends}")
         return ALLOWED

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from simloop.models.arm import Vector
-from simloop.models.gate import ALLOWED, Gate, Verdict, grant_step
+from simloop.models.gate import ALLOWED, Gate, Motors, Verdict, grant_step
 
 # The most steps granted in one call, so that no command can keep it busy for long.
 MOST_GRANTS = 1000
@@ -22,9 +22,9 @@ class Progress:
     motor: int
 
 
-def hold_at(q: Vector, gate: Gate) -> Progress:
+def hold_at(q: Vector, motors: Motors) -> Progress:
     """A command that rests at joint position q."""
-    m = gate.motors.positions(q)
+    m = motors.positions(q)
     return Progress(m=m, granted=m.copy(), motor=len(m) - 1)
 
 

@@ -32,7 +32,7 @@ class Strip:
 def test_a_jump_takes_the_time_of_its_steps_and_moves_one_motor_at_a_time() -> None:
     gate = Strip((5.0, 6.0))
     motion = GatedMotion(gate, np.full(2, 0.5), np.full(2, 1.0))
-    progress = hold_at(np.zeros(2), gate)
+    progress = hold_at(np.zeros(2), gate.motors)
     places = [progress.m.copy()]
     for _ in range(40):
         verdict = motion.advance(progress, np.array([1.0, 2.0]), progress.m.copy(), 0.125)
@@ -49,7 +49,7 @@ def test_a_jump_takes_the_time_of_its_steps_and_moves_one_motor_at_a_time() -> N
 def test_a_refused_command_holds_at_the_last_legal_step_and_comes_back() -> None:
     gate = Strip((0.9, 6.0))
     motion = GatedMotion(gate, np.full(2, 0.25), np.full(2, 1.0))
-    progress = hold_at(np.zeros(2), gate)
+    progress = hold_at(np.zeros(2), gate.motors)
     for _ in range(10):
         verdict = motion.advance(progress, np.array([3.0, 0.0]), progress.m.copy(), 0.25)
     assert progress.m.tolist() == [0.75, 0.0]
@@ -65,7 +65,7 @@ def test_a_wall_thinner_than_a_step_is_not_stood_in() -> None:
     """Both ends of the step are legal; the places on the way where a call ends are judged as well."""
     gate = Strip((0.3, 0.4))
     motion = GatedMotion(gate, np.full(2, 1.0), np.full(2, 1.0))
-    progress = hold_at(np.zeros(2), gate)
+    progress = hold_at(np.zeros(2), gate.motors)
     for _ in range(20):
         verdict = motion.advance(progress, np.array([1.0, 0.0]), progress.m.copy(), 0.0625)
         assert gate.check(progress.m).allowed
@@ -77,7 +77,7 @@ def test_a_wall_thinner_than_a_step_is_not_stood_in() -> None:
 def test_a_smooth_command_passes_as_it_is() -> None:
     """A curve in all motors, each slower than a sixth of the gate's speed."""
     motion = GatedMotion(GATE, STEP, SPEED)
-    progress = hold_at(np.zeros(6), GATE)
+    progress = hold_at(np.zeros(6), MOTORS)
     q = np.zeros(6)
     for k in range(400):
         m = np.array([20, 15, 30, 25, -40, 10]) * UNITS * (1 - math.cos(k * H)) / 4
@@ -89,7 +89,7 @@ def test_a_smooth_command_passes_as_it_is() -> None:
 
 def test_a_command_waits_for_a_robot_that_is_more_than_a_step_away() -> None:
     motion = GatedMotion(GATE, STEP, SPEED)
-    progress = hold_at(np.zeros(6), GATE)
+    progress = hold_at(np.zeros(6), MOTORS)
     away = MOTORS.joints(np.array([0, 0, 1.5, 0, 0, 0]) * UNITS)
     wanted = MOTORS.joints(np.array([0, 0, 30, 0, 0, 0]) * UNITS)
     verdict = motion.advance(progress, wanted, away, H)
@@ -105,7 +105,7 @@ def test_a_command_waits_for_a_robot_that_is_more_than_a_step_away() -> None:
 @given(st.lists(st.tuples(*(st.integers(low - 20, high + 20) for low, high in INTERVALS)), min_size=1, max_size=4))
 def test_nothing_illegal_comes_out_whatever_is_wanted(commands: list[tuple[int, ...]]) -> None:
     motion = GatedMotion(GATE, STEP, SPEED)
-    progress = hold_at(np.zeros(6), GATE)
+    progress = hold_at(np.zeros(6), MOTORS)
     for command in commands:
         wanted = MOTORS.joints(np.array(command) * UNITS)
         for _ in range(150):
