@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -54,7 +55,12 @@ class Motors:
 
     def positions(self, q: Vector) -> Vector:
         """Where the motors are when the joints are at q."""
-        return np.asarray(np.linalg.solve(self.joints_per_motor, q), dtype=np.float64)
+        m: Vector = self._motors_per_joint @ q
+        return m
+
+    @cached_property
+    def _motors_per_joint(self) -> Vector:
+        return np.asarray(np.linalg.inv(self.joints_per_motor), dtype=np.float64)
 
     def each(self, angle: float, length: float) -> Vector:
         """`angle` for each motor that turns, `length` for each that slides."""
@@ -66,7 +72,9 @@ class Motors:
 
     def check(self, m: Vector) -> Verdict:
         """The static condition of S3: each motor within its end positions."""
-        for i in np.flatnonzero(~((m >= self.low - ROUNDING) & (m <= self.high + ROUNDING))).tolist():
+        within = (m >= self.low - ROUNDING) & (m <= self.high + ROUNDING)
+        if not within.all():
+            i = int(np.argmin(within))
             ends = f"{self.say(i, self.low[i])} to {self.say(i, self.high[i])}"
             return Verdict(f"motor {i + 1}", f"motor {i + 1} at {self.say(i, m[i])} is outside {ends}")
         return ALLOWED
@@ -139,14 +147,14 @@ def grant_step(gate: Gate, m: Vector, wanted: Vector, step: Vector, turn: int) -
     """One step of one motor from m towards `wanted`, motors asked in turn from `turn` on."""
     verdict = ALLOWED
     trial = m.copy()
-    for i in np.roll(np.arange(len(m)), -turn):
-        change = wanted[i] - m[i]
+    for i in (*range(turn, len(m)), *range(turn)):
+        change = float(wanted[i] - m[i])
         if change == 0.0:
             continue
         trial[i] = wanted[i] if abs(change) <= step[i] + ROUNDING else m[i] + math.copysign(step[i], change)
         answer = gate.check(gate.motors.joints(trial))
         if answer.allowed:
-            return Grant(int(i), float(trial[i]), verdict)
+            return Grant(i, float(trial[i]), verdict)
         verdict = answer if verdict.allowed else verdict
         trial[i] = m[i]
     return Grant(-1, 0.0, verdict)

@@ -21,6 +21,8 @@ import numpy as np
 from simloop.models.arm import Vector
 from simloop.models.gate import ALLOWED, Motors, Verdict
 
+Point = tuple[float, float]
+
 # S3, table 2, mm.
 L = (340.0, 220.0, 220.0, 150.0, 145.0, 60.0, 22.5, 82.0)
 # S3, table 1, degrees; motor 6 in mm.
@@ -43,26 +45,23 @@ MOTORS = Motors(
 )
 
 
-def points(a_1: float, a_2: float, a_3: float) -> Vector:
-    """P_0 to P_10 in the plane of the arm, (11, 2), mm, for angles against the vertical, rad."""
+def points(a_1: float, a_2: float, a_3: float) -> list[Point]:
+    """P_0 to P_10 in the plane of the arm, mm, for angles against the vertical, rad."""
 
-    def along(angle: float) -> Vector:
-        return np.array([math.sin(angle), math.cos(angle)])
+    def shift(point: Point, length: float, direction: Point) -> Point:
+        return point[0] + length * direction[0], point[1] + length * direction[1]
 
-    across = np.array([math.cos(a_3), -math.sin(a_3)])
-    P = np.empty((11, 2))
-    P[0] = 0.0, L[0]
-    P[1] = P[0] + L[1] * along(a_1)
-    P[2] = P[1] + L[2] * along(a_2)
-    P[3] = P[2] + L[3] * along(a_3)
-    P[4] = P[2] - L[4] * along(a_3)
-    P[5] = P[3] + L[5] * across
-    P[6] = P[3] - L[5] * across
-    P[7] = P[4] + L[6] * across
-    P[8] = P[4] - L[6] * across
-    P[9] = P[5] - L[7] * along(a_3)
-    P[10] = P[6] - L[7] * along(a_3)
-    return P
+    along = math.sin(a_3), math.cos(a_3)
+    across = math.cos(a_3), -math.sin(a_3)
+    P_0 = 0.0, L[0]
+    P_1 = shift(P_0, L[1], (math.sin(a_1), math.cos(a_1)))
+    P_2 = shift(P_1, L[2], (math.sin(a_2), math.cos(a_2)))
+    P_3 = shift(P_2, L[3], along)
+    P_4 = shift(P_2, -L[4], along)
+    P_5, P_6 = shift(P_3, L[5], across), shift(P_3, -L[5], across)
+    P_7, P_8 = shift(P_4, L[6], across), shift(P_4, -L[6], across)
+    P_9, P_10 = shift(P_5, -L[7], along), shift(P_6, -L[7], along)
+    return [P_0, P_1, P_2, P_3, P_4, P_5, P_6, P_7, P_8, P_9, P_10]
 
 
 def enclosed_angle(a_2: float, a_3: float) -> float:
@@ -89,8 +88,8 @@ class LabGate:
         return ALLOWED
 
 
-def _surface(P: Vector) -> Verdict:
-    for i, (x, y) in enumerate(P.tolist()):
+def _surface(P: list[Point]) -> Verdict:
+    for i, (x, y) in enumerate(P):
         over_socket = abs(x) <= SOCKET_RADIUS
         height = SOCKET_HEIGHT if over_socket else 0.0
         if i >= 1 and not height < y:
@@ -107,11 +106,11 @@ def _segment_2(a_2: float, a_3: float) -> Verdict:
     return Verdict("segment 2", f"gripper and segment 2 enclose {math.degrees(angle):.3f}°, less than {least:.3f}°")
 
 
-def _segment_1(P: Vector, a_1: float) -> Verdict:
-    (x_0, y_0), (x_1, y_1) = P[:2].tolist()
+def _segment_1(P: list[Point], a_1: float) -> Verdict:
+    (x_0, y_0), (x_1, y_1) = P[:2]
     sin, cos = math.sin(a_1), math.cos(a_1)
     for i in range(2, 11):
-        x, y = P[i].tolist()
+        x, y = P[i]
         near_x = x_0 - D_1 < x < x_1 + D_1 or x_1 - D_1 < x < x_0 + D_1
         near_y = y_0 < y < y_1 or y_1 < y < y_0
         d = cos * (x - x_0) - sin * (y - y_0)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from simloop.master import Result
 from simloop.models.lab_gate import GATE, MOTORS
 from simloop.studio import scenarios
-from simloop.studio.runner import Finished, Request, run_in_memory, run_to_folder
+from simloop.studio.runner import Request, run_in_memory, run_to_folder
 
 # S3, 3.2, recomputed: 113; 74..90; 170; 58..117.
 FIGURES = {
@@ -22,40 +23,30 @@ FIGURES = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Finished]:
-    out = tmp_path_factory.mktemp("lab") / "run"
-    return out, run_to_folder(Request(scenarios.load("lab-gate")), out, csv=False, command="test")
-
-
-def test_the_record_has_the_figures_of_s3_and_they_hold(folder: tuple[Path, Finished]) -> None:
-    record = json.loads((folder[0] / "run.json").read_text(encoding="utf-8"))
+def test_the_sequence_stops_where_s3_says_and_nothing_illegal_reaches_the_plant(tmp_path: Path) -> None:
+    finished = run_to_folder(Request(scenarios.load("lab-gate")), tmp_path, csv=False, command="test")
+    record = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))
     assert {key: record["summary"][key]["value"] for key in FIGURES} == FIGURES
     assert [key for key, figure in record["summary"].items() if not figure["ok"]] == []
     assert "gate.fmu" in record["units"]
-
-
-def test_nothing_illegal_reaches_the_plant(folder: tuple[Path, Finished]) -> None:
-    result = folder[1].outcome.result
-    q = np.stack([result[f"plant.q_true[{i}]"] for i in range(1, 7)], axis=1)
-    wanted = np.stack([result[f"planner.q_d[{i}]"] for i in range(1, 7)], axis=1)
-    assert all(GATE.check(row).allowed for row in q[::5])
-    assert not all(GATE.check(row).allowed for row in wanted[::5])
-    # It is told so, and one motor moves at a time.
-    assert 0.0 < result["gate.allowed"].mean() < 1.0
-    motors = np.linalg.solve(MOTORS.joints_per_motor, q.T).T
-    moving = np.abs(np.diff(motors, axis=0)) > 1e-9
-    assert moving.any(axis=1).mean() > 0.5
-    # Where one motor's step ends within a macro step, the next one's begins there.
-    assert moving.sum(axis=1).max() <= 2
-
-
-def test_the_report_says_what_was_let_through_and_why_not(folder: tuple[Path, Finished]) -> None:
-    report = (folder[0] / "report.html").read_text(encoding="utf-8")
-    assert report.count("<td>stops it</td>") == 6
-    assert report.count("<td>lets it through</td>") == 5
+    check_motion(finished.outcome.result)
+    report = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert (report.count("<td>stops it</td>"), report.count("<td>lets it through</td>")) == (6, 5)
     assert "P7 is 1.54 mm below the top of the floor" in report
     assert "Motor 3: commanded and reached" in report
+
+
+def check_motion(result: Result) -> None:
+    q, wanted = (
+        np.stack([result[f"{port}[{i}]"] for i in range(1, 7)], axis=1) for port in ("plant.q_true", "planner.q_d")
+    )
+    assert all(GATE.check(row).allowed for row in q)
+    assert not all(GATE.check(row).allowed for row in wanted)
+    assert 0.0 < result["gate.allowed"].mean() < 1.0
+    moving = np.abs(np.diff(np.linalg.solve(MOTORS.joints_per_motor, q.T).T, axis=0)) > 1e-9
+    assert moving.any(axis=1).mean() > 0.5
+    # One motor moves at a time; where its step ends within a macro step, the next one's begins there.
+    assert moving.sum(axis=1).max() <= 2
 
 
 def test_the_gate_by_polyhedra_stops_within_2_degrees_also_with_a_heavier_arm() -> None:
