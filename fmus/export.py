@@ -17,6 +17,7 @@ from xml.etree.ElementTree import Element, indent, tostring
 
 from simloop.fmus.collision import Collision
 from simloop.fmus.control import Control
+from simloop.fmus.gate import Gate
 from simloop.fmus.planner import Planner
 from simloop.fmus.plant import Plant
 from simloop.fmus.playback import Playback
@@ -30,6 +31,7 @@ UNITS: dict[str, Callable[..., Slave]] = {
     "control": Control,
     "plant": Plant,
     "collision": Collision,
+    "gate": Gate,
 }
 # Zip entries carry a date; this is the earliest one the format has.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -83,6 +85,7 @@ def _write_resources(folder: Path, kind: str, robot: Robot, obstacles: tuple[Box
         "guid": guid,
         "home": robot.home,
         "tools": robot.tools,
+        "gate": robot.gate,
     }
     (folder / UNIT).write_text(json.dumps(unit, indent=1, sort_keys=True), encoding="utf-8")
     (folder / MODEL).write_text(scene_mjcf(robot, obstacles), encoding="utf-8")

@@ -25,6 +25,11 @@ def read_tools(resources: str) -> tuple[str, ...]:
     return tuple(_unit(resources)["tools"])
 
 
+def read_gate(resources: str) -> str:
+    """The name of the module that says which positions may be commanded; empty when there is none."""
+    return str(_unit(resources)["gate"])
+
+
 def _unit(resources: str) -> dict[str, Any]:
     unit: dict[str, Any] = json.loads((Path(resources) / UNIT).read_text(encoding="utf-8"))
     return unit

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from simloop.studio.graphs import draw, joints_of, legend
-from simloop.studio.scenario import Figure, Outcome, Scenario
+from simloop.studio.scenario import Figure, Outcome, Scenario, Table
 
 
 def write_report(
@@ -27,6 +28,7 @@ def write_report(
         facts=_facts(record),
         figures=_figure_table(figures),
         legend=legend(joints),
+        tables="\n".join(_own_table(table) for table in (scenario.tables(outcome) if figures else ())),
         plotly=plotly.offline.get_plotlyjs(),
         plots="\n".join(f'<div class="plot" id="plot{i}"></div>' for i in range(len(plots))),
         data=",\n".join(plots).replace("</", "<\\/"),
@@ -41,6 +43,14 @@ def write_report(
         ),
     )
     path.write_text(page, encoding="utf-8")
+
+
+def _own_table(table: Table) -> str:
+    def row(texts: tuple[str, ...], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(text)}</{tag}>" for text in texts) + "</tr>"
+
+    rows = "".join(row(texts, "td") for texts in table.rows)
+    return f"<h2>{html.escape(table.title)}</h2><table>{row(table.columns, 'th')}{rows}</table>"
 
 
 def _notice(record: Mapping[str, Any]) -> str:
@@ -127,6 +137,7 @@ details {{ margin-top: 12px; }} summary {{ cursor: pointer; font-weight: 600; }}
 <p class="facts">{title} · {facts}</p>
 {notice}
 {figures}
+{tables}
 <h2>Graphs</h2>
 {legend}
 <div class="plots">

@@ -37,7 +37,7 @@ from simloop.master.component import Value
 from simloop.master.run import exact_seconds
 from simloop.master.schedule import Operation
 from simloop.studio.report import write_report
-from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings, connect_loop
+from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings
 
 _REPORTED_PACKAGES = ("simloop", "fmpy", "mujoco", "numpy", "pyarrow", "pythonfmu", "scipy")
 TABLE = "table.csv"
@@ -189,9 +189,11 @@ def _run_once(
     """One run, with its parameters by full name; a unit that fails on the way gives the record up to there."""
     system = System()
     try:
-        for name in ("planner", "control", "plant", "collision"):
-            system.add(make(name, request.scenario.planner if name == "planner" else name))
-        connect_loop(system)
+        scenario = request.scenario
+        units = {"planner": scenario.planner, **{name: name for name in ("control", "plant", "collision")}}
+        for name, kind in {**units, **scenario.components}.items():
+            system.add(make(name, kind))
+        scenario.connect(system)
         system.set("plant.f_ext", 0.0)
         for name, value in settings.items():
             system.set(name, value)

@@ -110,6 +110,44 @@ class Marker:
 
 
 @dataclass(frozen=True)
+class Table:
+    """What a scenario tells in words: a title, the columns' names, and rows of as many texts."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One of a plot's; `below` draws it wide, so that it shows under another."""
+
+    label: str
+    values: NDArray[np.float64]
+    below: bool = False
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A graph of a scenario's own, over the run's time."""
+
+    title: str
+    axis: str
+    curves: tuple[Curve, ...]
+
+
+def connect_loop(system: System, commands: str = "planner.q_d") -> None:
+    """The wiring of the simulation in the loop (S1, section 5.3); `commands` is what control is told."""
+    system.connect(commands, "control.q_d")
+    system.connect("control.tau", "plant.tau")
+    system.connect("plant.q", "control.q_measured")
+    system.connect("control.q", "planner.q")
+    system.connect("control.v", "planner.v")
+    system.connect("plant.q_true", "collision.q")
+    system.connect("plant.v", "collision.v")
+
+
+@dataclass(frozen=True)
 class Scenario:
     name: str
     title: str
@@ -127,14 +165,8 @@ class Scenario:
     """The joint table that an off-line planner plays, as CSV, for a step size and a number of steps."""
     variants: Callable[[Mapping[str, Value], float], tuple[Variant, ...]] = lambda parameters, h: ()
     markers: Callable[[Outcome], tuple[Marker, ...]] = lambda outcome: ()
-
-
-def connect_loop(system: System) -> None:
-    """The wiring of the simulation in the loop (S1, section 5.3)."""
-    system.connect("planner.q_d", "control.q_d")
-    system.connect("control.tau", "plant.tau")
-    system.connect("plant.q", "control.q_measured")
-    system.connect("control.q", "planner.q")
-    system.connect("control.v", "planner.v")
-    system.connect("plant.q_true", "collision.q")
-    system.connect("plant.v", "collision.v")
+    components: Mapping[str, str] = field(default_factory=dict)
+    """More components than the loop's four: for each name a key of simloop.fmus.export.UNITS."""
+    connect: Callable[[System], None] = connect_loop
+    tables: Callable[[Outcome], tuple[Table, ...]] = lambda outcome: ()
+    plots: Callable[[Outcome], tuple[Plot, ...]] = lambda outcome: ()

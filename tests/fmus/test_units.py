@@ -215,6 +215,7 @@ def test_declared_initial_dependencies_are_true(kind: str, units: dict[str, Path
         "fault[1]": 4,
         "gear_stiffness[1]": 0.0,
         "table": str(table),
+        "gate": "polyhedra",
     }
     description = fmpy.read_model_description(str(units[kind]))
     declared = {u.variable.name: {d.name for d in u.dependencies or ()} for u in description.initialUnknowns}
@@ -320,6 +321,11 @@ def test_a_host_that_breaks_the_rules_gets_an_error_and_no_crash(units: dict[str
         ("control", "sigma[1]", -1.0, "sigma"),
         ("control", "force_threshold", -1.0, "force_threshold"),
         ("playback", "table", "/no/such/file.csv", "no/such/file"),
+        ("gate", "step", 0.0, "step"),
+        ("gate", "slide_speed", -1.0, "slide_speed"),
+        ("gate", "margin", -1.0, "margin"),
+        ("gate", "margin", 0.2, "home position is not legal: sphere is 100 mm from floor"),
+        ("gate", "gate", "analytic", "polyhedra, for this robot has no other"),
     ],
 )
 def test_a_parameter_that_cannot_be_fails_the_start_by_name(

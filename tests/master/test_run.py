@@ -63,7 +63,10 @@ def test_a_component_that_cannot_be_restored_is_refused_before_anything_moves() 
 
 
 def loop_of_functions(
-    *, rollback: tuple[str, ...] = ("planner", "control", "plant"), seeded_by: str = "control.q"
+    *,
+    rollback: tuple[str, ...] = ("planner", "control", "plant"),
+    seeded_by: str = "control.q",
+    commanded: bool = True,
 ) -> tuple[System, list[str]]:
     """Planner: q + 1. Control: moves where it is told, force = how far. Plant: moves half the force."""
     log: list[str] = []
@@ -90,7 +93,8 @@ def loop_of_functions(
         "plant": FunctionUnit(plant, inputs=["tau"], outputs=["q"]),
     }
     system = System(ObjectComponent(name, unit, can_rollback=name in rollback) for name, unit in units.items())
-    system.connect("planner.q_d", "control.q_d")
+    if commanded:
+        system.connect("planner.q_d", "control.q_d")
     system.connect("control.tau", "plant.tau")
     system.connect("plant.q", "control.q_measured")
     system.connect(seeded_by, "planner.q")
@@ -128,6 +132,54 @@ def test_observers_are_stepped_last_in_the_order_they_feed_each_other() -> None:
     result = run(system, simulation_in_the_loop(system), step=1, duration=2)
     assert log[:6] == ["planner", "control", "plant", "replay", "z", "b"]
     assert result["b.y"].tolist()[1:] == result["plant.q"].tolist()[1:]
+
+
+def add_chain(system: System, log: list[str], **feeds: tuple[str, ...]) -> None:
+    """Components that add their inputs u0, u1, … to y and 1/8 to that."""
+    for name, sources in feeds.items():
+        inputs = [f"u{k}" for k in range(len(sources))]
+
+        def add(values: dict[str, float], time: float, h: float, name: str = name, inputs: list[str] = inputs) -> None:
+            log.append(name)
+            values["y"] = sum(values[u] for u in inputs) + 0.125
+
+        system.add(ObjectComponent(name, FunctionUnit(add, inputs=inputs, outputs=["y"])))
+    for name, sources in feeds.items():
+        for k, source in enumerate(sources):
+            system.connect(source, f"{name}.u{k}")
+
+
+def test_what_stands_between_planner_and_control_is_stepped_between_them_in_order() -> None:
+    """The command passes filter and gate in the same macro step; what the plant feeds to the gate comes from the last
+    one; what only looks at the gate is stepped last."""
+    system, log = loop_of_functions(commanded=False)
+    add_chain(system, log, watch=("gate.y",), gate=("smooth.y", "plant.q"), smooth=("planner.q_d",))
+    system.connect("gate.y", "control.q_d")
+    result = run(system, simulation_in_the_loop(system), step=1, duration=2)
+    assert log[:7] == ["planner", "smooth", "gate", "control", "plant", "replay", "watch"]
+    assert result["smooth.y"].tolist() == [0.0, 1.125, 1.75]
+    # 1.125 + 0 + 0.125; the plant goes half of it, 0.625; then 1.75 + 0.625 + 0.125.
+    assert result["gate.y"].tolist() == [0.0, 1.25, 2.5]
+    assert result["plant.q"].tolist() == [0.0, 0.625, 1.5625]
+    assert result["watch.y"].tolist() == [0.0, 1.375, 2.625]
+
+
+def test_what_the_plant_alone_feeds_is_an_observer_even_where_control_listens_to_it() -> None:
+    """Fed by the planner it is stepped before control; fed by the plant it is stepped last, and heard a step later."""
+    for source, place in (("planner.q_d", 1), ("plant.q", 4)):
+        system, log = loop_of_functions(commanded=False)
+        add_chain(system, log, x=(source,))
+        system.connect("x.y", "control.q_d")
+        run(system, simulation_in_the_loop(system), step=1, duration=1)
+        assert log.index("x") == place
+
+
+def test_commands_that_go_round_in_a_ring_are_refused() -> None:
+    system, log = loop_of_functions(commanded=False)
+    add_chain(system, log, a=("planner.q_d", "b.y"), b=("a.y",))
+    system.connect("b.y", "control.q_d")
+    with pytest.raises(WiringError, match="ring"):
+        simulation_in_the_loop(system)
 
 
 def test_a_connection_that_the_schedule_does_not_carry_is_named() -> None:

@@ -82,9 +82,10 @@ def test_the_report_asks_for_nothing_from_the_network(finished_run: Path) -> Non
 
 def test_list_names_every_scenario_and_robot() -> None:
     output = call("list").output
-    for name in ("sphere-step", "sphere-offline", "sphere-collision", "sphere-guiding"):
+    for name in ("sphere-step", "sphere-offline", "sphere-collision", "sphere-guiding", "lab-gate"):
         assert re.search(rf"^  {name} ", output, re.MULTILINE)
-    assert re.search(r"^Robots.*\n  sphere$", output, re.MULTILINE)
+    listed = output[output.index("Robots") :].split()
+    assert {"lab", "sphere"} <= set(listed)
 
 
 def test_build_and_info(tmp_path: Path) -> None:
