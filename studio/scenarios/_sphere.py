@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 from simloop.models.robot import Box
 from simloop.models.robots.sphere import ROBOT
 from simloop.studio.scenario import Figure, Outcome, Parameters
+from simloop.studio.scenarios._travel import travel_time
 
 __all__ = ["ACCELERATION", "FLOOR", "GOAL", "MASS", "ROBOT", "G", "step_figures"]
 
@@ -26,12 +26,11 @@ STEADY_SECONDS = 0.5
 
 def arrival_time(outcome: Outcome) -> float:
     """When the planner should be at its goal: constant acceleration, speed cap, constant deceleration."""
-    distance = abs(outcome.number("planner.goal[3]", 1.0))
-    a = outcome.number("planner.acceleration", ACCELERATION)
-    cap = outcome.number("planner.max_speed", 1.0)
-    if cap <= 0.0:
-        return math.inf
-    return 2 * math.sqrt(distance / a) if cap * cap >= a * distance else distance / cap + cap / a
+    return travel_time(
+        abs(outcome.number("planner.goal[3]", 1.0)),
+        outcome.number("planner.acceleration", ACCELERATION),
+        outcome.number("planner.max_speed", 1.0),
+    )
 
 
 def step_figures(outcome: Outcome) -> dict[str, Figure]:

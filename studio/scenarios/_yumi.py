@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import math
 from dataclasses import replace
 
 import numpy as np
 from simloop.models.arm import Arm, Tools, Vector
 from simloop.models.robots.yumi import ROBOT
 from simloop.studio.scenario import Figure, Outcome, Parameters
+from simloop.studio.scenarios._travel import travel_time
 
 __all__ = ["ACCELERATION", "ROBOT", "goal", "goal_parameters", "step_figures"]
 
@@ -73,9 +73,8 @@ def _fall(arm: Arm, q: Vector) -> Vector:
 
 
 def _distances_to_goal(outcome: Outcome, arm: Arm) -> dict[str, Figure]:
-    wanted = [outcome.number(f"planner.goal[{i}]", value) for i, value in enumerate(goal(), start=1)]
     arm.kinematics(outcome.joints("plant.q_true")[-1])
-    off = (Tools(arm, ROBOT.tools).position() - wanted).reshape(-1, 3)
+    off = (Tools(arm, ROBOT.tools).position() - _wanted(outcome)).reshape(-1, 3)
     limit = 1e-3 if outcome.number("plant.mass_error") else 1e-6
     figures = {}
     for name, distance in zip(ROBOT.tools, np.linalg.norm(off, axis=1), strict=True):
@@ -89,7 +88,18 @@ def _distances_to_goal(outcome: Outcome, arm: Arm) -> dict[str, Figure]:
 
 def _rests(outcome: Outcome) -> bool:
     """Whether the run lasts until the grippers should have been at their goals for a while."""
-    return outcome.seconds >= 2 * math.sqrt(max(map(abs, MOVES)) / ACCELERATION) + STEADY_SECONDS
+    move = (_wanted(outcome) - goal() + MOVES).reshape(-1, 3)
+    arrival = travel_time(
+        float(np.linalg.norm(move, axis=1).max()),
+        outcome.number("planner.acceleration", ACCELERATION),
+        outcome.number("planner.max_speed", 1.0),
+    )
+    return outcome.seconds >= arrival + STEADY_SECONDS
+
+
+def _wanted(outcome: Outcome) -> Vector:
+    """Where this run sends the grippers, m."""
+    return np.array([outcome.number(f"planner.goal[{i}]", value) for i, value in enumerate(goal(), start=1)])
 
 
 def _drift_at_rest(outcome: Outcome) -> Figure:

@@ -118,31 +118,35 @@ def test_the_gradient_of_clearance_is_its_finite_difference(name: str) -> None:
     assert smooth >= POSES * arm.n // 2
 
 
-def free_swing(name: str, integrator: int, h: float, seconds: float = 10.0) -> tuple[float, float]:
-    """Let the robot fall from its home without friction or end stops: the greatest change of its energy and its
-    greatest kinetic energy, J."""
+def swing(name: str, integrator: int, h: float, seconds: float, *, friction: float = 0.0) -> Vector:
+    """Potential and kinetic energy, J, a row a step, of the robot let loose at home, without end stops; `friction` is
+    static (N or N·m) and viscous (N s/m or N·m s/rad) at once."""
     robot = robots.load(name)
     arm = Arm(robot.mjcf)
     model, data = arm.model, arm.data
     model.opt.integrator = integrator
     model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
-    model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
+    model.dof_damping[:], model.dof_frictionloss[:] = friction, friction
     state = arm.state_at(np.array(robot.home))
-    mujoco.mj_forward(model, data)
-    begin = float(data.energy.sum())
-    change, kinetic = 0.0, 0.0
-    for k in range(round(seconds / h)):
+    energy = np.empty((round(seconds / h) + 1, 2))
+    for row in energy:
+        mujoco.mj_forward(model, data)
+        row[:] = data.energy
         arm.step(state, np.zeros(arm.n), h)
-        if k % 20 == 19:
-            mujoco.mj_forward(model, data)
-            change = max(change, abs(float(data.energy.sum()) - begin))
-            kinetic = max(kinetic, float(data.energy[1]))
-    return change, kinetic
+    return energy
 
 
 def test_a_free_swing_keeps_its_energy(name: str) -> None:
-    """Less than 0.1 % in 10 s with the Runge-Kutta integrator."""
-    change, kinetic = free_swing(name, mujoco.mjtIntegrator.mjINT_RK4, 1 / 2000)
+    """Less than 0.1 % in 10 s with the Runge-Kutta integrator. The stepper of the loop, first order as the thesis's
+    own (S1, 3.2), does not: the YuMi drifts by 1.6 % at this step and 0.12 % at a tenth of it."""
+    energy = swing(name, mujoco.mjtIntegrator.mjINT_RK4, 1 / 2000, 10.0)
+    kinetic, whole = energy[:, 1].max(), energy.sum(axis=1)
     assert kinetic > 0.1
-    assert change < 1e-3 * kinetic
+    assert np.abs(whole - whole[0]).max() < 1e-3 * kinetic
+
+
+def test_with_friction_the_energy_never_rises(name: str) -> None:
+    energy = swing(name, mujoco.mjtIntegrator.mjINT_RK4, 1 / 2000, 2.0, friction=0.05).sum(axis=1)
+    assert np.diff(energy).max() <= 0.0
+    assert energy[-1] < energy[0] - 0.01
