@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from simloop.master import Result
 from simloop.models.arm import Arm
-from simloop.studio.scenario import Graph, Marker, Outcome, Scenario
+from simloop.studio.scenario import Graph, Marker, Outcome, Plot, Scenario
 
 # Okabe and Ito's palette, told apart by the colour-blind too, without its yellow, which is faint on white.
 BLUE, RED, GREY = "#0072B2", "#D55E00", "#6b7280"
@@ -113,15 +114,20 @@ def joints_of(scenario: Scenario) -> list[Joint]:
 
 
 def draw(scenario: Scenario, outcome: Outcome, joints: list[Joint], markers: tuple[Marker, ...]) -> list[str]:
-    """A graph of each kind; two of it when some joints slide and others turn, as their units differ. Last the
-    distance to the nearest body."""
+    """A graph of each kind; two of it when some joints slide and others turn, as their units differ. Then the
+    scenario's own, and last the distance to the nearest body."""
     units = sorted({joint.unit for joint in joints})
     plots = [
         _plot(_STYLES[graph], outcome, [joint for joint in joints if joint.unit == unit], len(joints), markers)
         for graph in (scenario.graphs if len(outcome.result) > 1 else ())
         for unit in units
     ]
-    return [*plots, _plot_distance(outcome.result, markers)]
+    own = (
+        [_plot_own(plot, outcome.result, markers) for plot in scenario.plots(outcome)]
+        if outcome.result.complete
+        else []
+    )
+    return [*plots, *own, _plot_distance(outcome.result, markers)]
 
 
 def _plot(style: _Style, outcome: Outcome, joints: list[Joint], of_all: int, markers: tuple[Marker, ...]) -> str:
@@ -189,6 +195,16 @@ def legend(joints: list[Joint]) -> str:
     )
     hint = "Click a joint to hide or show it in every graph, double-click to see it alone or all again."
     return f'<div class="legend"><div class="chips">{chips}</div><p>{hint}</p></div>'
+
+
+def _plot_own(plot: Plot, result: Result, markers: tuple[Marker, ...]) -> str:
+    curves = [
+        _Curve(
+            result["time"], curve.values, curve.label, colour, *((6.0, "solid", None, 0.55) if curve.below else (1.6,))
+        )
+        for curve, colour in zip(plot.curves, itertools.cycle(_PALETTE), strict=False)
+    ]
+    return _figure_json(plot.title, plot.axis, curves, markers, _STRETCHES)
 
 
 def _plot_distance(result: Result, markers: tuple[Marker, ...]) -> str:

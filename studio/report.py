@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -87,18 +87,11 @@ class Outcome:
 
     def disturbed(self) -> bool:
         """Whether something other than a mass error comes between the plan and the plant."""
-        soft = self.number("plant.noise") or any(map(self.number, self.columns("control.sigma")))
-        contact = self.parameters.get("plant.contact", "none") != "none"
-        return bool(soft or contact or any(self.result[name].any() for name in self.columns("plant.f_ext")))
-
-    def columns(self, port: str) -> list[str]:
-        """The names of a joint port's scalars, one a joint."""
-        joints = sum(name.startswith("plant.q_true[") for name in self.result.columns)
-        return [f"{port}[{i}]" for i in range(1, joints + 1)]
-
-    def joints(self, port: str) -> NDArray[np.float64]:
-        """What a joint port did: a row a step, a column a joint."""
-        return np.stack([np.asarray(self.result[name], dtype=np.float64) for name in self.columns(port)], axis=1)
+        disturbing = ("plant.noise", "control.sigma", "plant.gear_stiffness")
+        soft = any(value and name.split("[")[0] in disturbing for name, value in self.parameters.items())
+        other = {"plant.contact": "none", "plant.integrator": "euler"}
+        unlike = any(self.parameters.get(name, usual) != usual for name, usual in other.items())
+        return soft or unlike or any(bool(self.result.vector(name).any()) for name in ("plant.f_ext", "plant.fault"))
 
 
 @dataclass(frozen=True)

@@ -51,14 +51,14 @@ def step_figures(outcome: Outcome) -> dict[str, Figure]:
 def _joint_error(outcome: Outcome, arm: Arm) -> Figure:
     """At rest a joint is e M⁻¹ g h² behind, g the torque of gravity: with that, the control simulation's step from
     standstill asks for the force that the mass error lacks. Getting there it overshoots, as the sphere does."""
-    error = np.abs(outcome.joints("plant.q") - outcome.joints("planner.q_d"))
+    error = np.abs(outcome.result.vector("plant.q") - outcome.result.vector("planner.q_d"))
     figure = Figure("Largest joint error |q − q_d|", float(error.max()), "rad")
     e = outcome.number("plant.mass_error")
     if outcome.disturbed() or not -0.5 <= e <= 0.5:
         return figure
     if e == 0.0:
         return replace(figure, limit=1e-10, source="no model error, no tracking error")
-    q = outcome.joints("plant.q_true")
+    q = outcome.result.vector("plant.q_true")
     fastest = max(float(np.abs(_fall(arm, each)).max()) for each in q[:: len(q) // INSTANTS + 1])
     law = abs(e) * fastest * outcome.h**2
     tolerance = max(0.1, 1.001 * abs(e) / (1 + e))
@@ -73,7 +73,7 @@ def _fall(arm: Arm, q: Vector) -> Vector:
 
 
 def _distances_to_goal(outcome: Outcome, arm: Arm) -> dict[str, Figure]:
-    arm.kinematics(outcome.joints("plant.q_true")[-1])
+    arm.kinematics(outcome.result.vector("plant.q_true")[-1])
     off = (Tools(arm, ROBOT.tools).position() - _wanted(outcome)).reshape(-1, 3)
     limit = 1e-3 if outcome.number("plant.mass_error") else 1e-6
     figures = {}
@@ -105,7 +105,7 @@ def _wanted(outcome: Outcome) -> Vector:
 def _drift_at_rest(outcome: Outcome) -> Figure:
     """Where the joints can move without moving a gripper, nothing calls a heavier robot back: re-seeded every step,
     the plan takes e h M⁻¹ g of each step's sag for granted, as hand guiding does. A planner.band stops it."""
-    v = np.abs(outcome.joints("plant.v")[-1])
+    v = np.abs(outcome.result.vector("plant.v")[-1])
     return Figure("Joint drift with the grippers at rest", float(v.max()) if _rests(outcome) else None, "rad/s")
 
 
@@ -116,7 +116,7 @@ def _self_contact(outcome: Outcome) -> dict[str, Figure]:
 
 
 def _joint_limits(outcome: Outcome, arm: Arm) -> dict[str, Figure]:
-    q, v = outcome.joints("plant.q_true"), outcome.joints("plant.v")
+    q, v = outcome.result.vector("plant.q_true"), outcome.result.vector("plant.v")
     low, high = arm.model.jnt_range.T
     beyond = max(0.0, float(np.max(low - q)), float(np.max(q - high)))
     speed = float(np.max(np.abs(v) / ROBOT.max_speed))

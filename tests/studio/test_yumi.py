@@ -61,7 +61,7 @@ def test_with_a_true_model_the_grippers_arrive_to_a_micrometre() -> None:
 
 def test_both_arms_do_the_mirrored_move() -> None:
     """Mirrored robots and goals: the figures of both arms agree, and the joints up to their sign."""
-    q = step("1/200", 0.1).outcome.joints("plant.q_true")
+    q = step("1/200", 0.1).outcome.result.vector("plant.q_true")
     mirror = np.array([-1, 1, -1, 1, -1, 1, -1])
     np.testing.assert_allclose(q[:, 7:], mirror * q[:, :7], atol=1e-6)
 
