@@ -111,6 +111,8 @@ class Scenario:
     """The joint table that an off-line planner plays, as CSV, for a step size and a number of steps."""
     variants: Callable[[Mapping[str, Value], float], tuple[Variant, ...]] = lambda parameters, h: ()
     markers: Callable[[Outcome], tuple[Marker, ...]] = lambda outcome: ()
+    fit: Callable[[Robot], Scenario] | None = None
+    """The same scenario for another robot; None when it is about its own robot only."""
 
 
 def connect_loop(system: System) -> None:
