@@ -18,6 +18,19 @@ _INERTIA = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (
 _SCALARS = ("value", *_INERTIA, "lower", "upper", "effort", "velocity", "damping", "friction", "radius", "length")
 # Attributes that hold numbers, and how many.
 _NUMBERS = dict.fromkeys(("xyz", "rpy", "size", "scale"), 3) | dict.fromkeys(_SCALARS, 1)
+_NUMERIC_TAGS = (
+    "origin",
+    "mass",
+    "inertia",
+    "axis",
+    "limit",
+    "dynamics",
+    "box",
+    "sphere",
+    "cylinder",
+    "capsule",
+    "mesh",
+)
 # A principal inertia may be greater than the sum of the others by this part of it: what rounding in a file does.
 INERTIA_ROUNDING = 1e-2
 
@@ -61,7 +74,8 @@ class Urdf:
 
     def _check_numbers(self, owner: Element) -> bool:
         found = []
-        for element in (owner, *(part for child in owner if child.tag != "visual" for part in child.iter())):
+        parts = (part for child in owner if child.tag != "visual" for part in child.iter())
+        for element in (part for part in parts if part.tag in _NUMERIC_TAGS):
             for key, text in element.attrib.items():
                 try:
                     numbers(text, _NUMBERS[key]) if key in _NUMBERS else ()

@@ -52,7 +52,7 @@ def choose_goal(robot: Robot) -> Vector:
     arm.kinematics(home)
     here = tools.position().copy()
     tried = list(_goals(arm, tools, home, here))
-    return next((goal for goal in tried if _is_reached(arm, tools, home, goal)), tried[0])
+    return next((goal for goal in tried if _is_reached(robot, arm, tools, goal)), tried[0])
 
 
 def _goals(arm: Arm, tools: Tools, home: Vector, here: Vector) -> Iterator[Vector]:
@@ -65,11 +65,14 @@ def _goals(arm: Arm, tools: Tools, home: Vector, here: Vector) -> Iterator[Vecto
         yield tools.position().copy()
 
 
-def _is_reached(arm: Arm, tools: Tools, home: Vector, goal: Vector) -> bool:
+def _is_reached(robot: Robot, arm: Arm, tools: Tools, goal: Vector) -> bool:
+    """Whether the planner gets the tools there with every joint in its range and no faster than it may."""
     planner = OnlinePlanner(arm, tools, goal, acceleration=ACCELERATION, max_speed=MAX_SPEED, band=0.0, trim=0.0)
-    table = record_table(planner, home, TRIAL_STEP, int(DURATION / Fraction(TRIAL_STEP)))
+    table = record_table(planner, np.array(robot.home), TRIAL_STEP, int(DURATION / Fraction(TRIAL_STEP)))
     arm.kinematics(table[-1])
-    return _farthest(tools.position() - goal) < REACHED and float(_overrun(arm, table)) <= 0.0
+    speeds = np.abs(np.diff(table, axis=0)).max(axis=0) / TRIAL_STEP
+    slow = not robot.max_speed or bool((speeds <= robot.max_speed).all())
+    return slow and _farthest(tools.position() - goal) < REACHED and _overrun(arm, table) <= 0.0
 
 
 def _farthest(off: Vector) -> float:
@@ -113,7 +116,8 @@ def judge(robot: Robot, outcome: Outcome) -> dict[str, Figure]:
         for tool, off in zip(robot.tools, (places[1] - goal).reshape(-1, 3), strict=True)
     }
     pushed = any(bool(outcome.result[f"plant.f_ext[{i + 1}]"].any()) for i in range(arm.n))
-    exact = not (outcome.number("plant.mass_error") or pushed or outcome.disturbed())
+    soft = any(outcome.number(f"control.sigma[{i + 1}]") for i in range(arm.n))
+    exact = not (outcome.number("plant.mass_error") or pushed or soft or outcome.disturbed())
     if outcome.seconds >= _arrival_time(_farthest(places[0] - goal), outcome):
         limit = REACHED if exact else REACHED_DISTURBED
         figures = {
