@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 from simloop.models.arm import Arm, Tools, Vector
 from simloop.models.clearance import NOTHING_NEAR
+from simloop.models.home import overlaps
 from simloop.models.planner import OnlinePlanner, record_table
 from simloop.models.robot import Robot
 from simloop.models.robots.sphere import ROBOT
@@ -22,6 +23,8 @@ DISTANCES = (0.1, 0.05, 0.02)  # m, tried in this order
 DIRECTIONS = ((0, 0, 1), (0, 0, -1), (-1, 0, 0), (1, 0, 0), (0, 1, 0), (0, -1, 0))
 # Where a goal is tried out the step is this, s; it need not be exact.
 TRIAL_STEP = 0.02
+# Places on the way where it is looked for contact.
+LOOKS = 10
 # A tool that ends this near to its goal, m, has reached it.
 REACHED, REACHED_DISTURBED = 1e-6, 1e-3
 
@@ -42,17 +45,24 @@ def make(robot: Robot) -> Scenario:
 
 
 def choose_goal(robot: Robot) -> Vector:
-    """Where the tools should go: up by 0.1 m, or else to the first place tried that they reach within their limits.
+    """Where the tools should go: up by 0.1 m, or else to the first place tried that they reach within their limits,
+    touching nothing if that can be.
 
-    When there is none it is up all the same, and the run shows how far they get.
+    When they reach none it is up all the same, and the run shows how far they get.
     """
-    arm = Arm(robot.mjcf)
+    arm = Arm(robot.mjcf, contact=True)
     tools = Tools(arm, robot.tools)
     home = np.array(robot.home)
     arm.kinematics(home)
-    here = tools.position().copy()
-    tried = list(_goals(arm, tools, home, here))
-    return next((goal for goal in tried if _is_reached(robot, arm, tools, goal)), tried[0])
+    tried = list(_goals(arm, tools, home, tools.position().copy()))
+    reached = []
+    for goal in tried:
+        path = _path_to(robot, arm, tools, goal)
+        if path is not None:
+            reached.append(goal)
+            if not any(overlaps(arm, q) for q in path[:: len(path) // LOOKS]):
+                return goal
+    return (reached or tried)[0]
 
 
 def _goals(arm: Arm, tools: Tools, home: Vector, here: Vector) -> Iterator[Vector]:
@@ -65,14 +75,15 @@ def _goals(arm: Arm, tools: Tools, home: Vector, here: Vector) -> Iterator[Vecto
         yield tools.position().copy()
 
 
-def _is_reached(robot: Robot, arm: Arm, tools: Tools, goal: Vector) -> bool:
-    """Whether the planner gets the tools there with every joint in its range and no faster than it may."""
+def _path_to(robot: Robot, arm: Arm, tools: Tools, goal: Vector) -> Vector | None:
+    """The joints' way to the goal, if the planner gets there with each in its range and no faster than it may."""
     planner = OnlinePlanner(arm, tools, goal, acceleration=ACCELERATION, max_speed=MAX_SPEED, band=0.0, trim=0.0)
-    table = record_table(planner, np.array(robot.home), TRIAL_STEP, int(DURATION / Fraction(TRIAL_STEP)))
-    arm.kinematics(table[-1])
-    speeds = np.abs(np.diff(table, axis=0)).max(axis=0) / TRIAL_STEP
-    slow = not robot.max_speed or bool((speeds <= robot.max_speed).all())
-    return slow and _farthest(tools.position() - goal) < REACHED and _overrun(arm, table) <= 0.0
+    path = record_table(planner, np.array(robot.home), TRIAL_STEP, int(DURATION / Fraction(TRIAL_STEP)))
+    arm.kinematics(path[-1])
+    missed = _farthest(tools.position() - goal) > REACHED
+    speeds = np.abs(np.diff(path, axis=0)).max(axis=0) / TRIAL_STEP
+    hurried = bool(robot.max_speed) and bool((speeds > robot.max_speed).any())
+    return None if missed or hurried or _overrun(arm, path) > 0.0 else path
 
 
 def _farthest(off: Vector) -> float:
