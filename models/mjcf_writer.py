@@ -119,16 +119,16 @@ class MjcfWriter:
             out["range"] = _text(model.jnt_range[joint])
         if joint in self._efforts:
             out["actuatorfrcrange"] = _text(self._efforts[joint])
-        numbers: Mapping[str, float] = {
+        numbers: Mapping[str, object] = {
             "ref": model.qpos0[joint],
-            "damping": model.dof_damping[dof],
+            "damping": [model.dof_damping[dof], *model.dof_dampingpoly[dof]],
             "armature": model.dof_armature[dof],
             "frictionloss": model.dof_frictionloss[dof],
-            "stiffness": model.jnt_stiffness[joint],
+            "stiffness": [model.jnt_stiffness[joint], *model.jnt_stiffnesspoly[joint]],
             "springref": model.qpos_spring[joint],
             "margin": model.jnt_margin[joint],
         }
-        return out | {key: _text(value) for key, value in numbers.items() if value}
+        return out | {key: _text(value) for key, value in numbers.items() if np.any(value)}
 
     def _add_geoms(self, body: int, out: Element) -> None:
         model = self._model

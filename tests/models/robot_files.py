@@ -47,7 +47,8 @@ MJCF = """<mujoco model="bench">
     <geom name="floor" type="plane" size="1 1 1"/>
     <body name="one" pos="0 0 1"><joint name="a" axis="0 1 0" range="-90 90"/>
       <geom type="mesh" mesh="part"/><geom type="sphere" size="0.2" contype="0" conaffinity="0" mass="0"/>
-      <body name="two" pos="0.5 0 0"><joint name="b" axis="0 1 0" damping="0.1" armature="0.02"/>
+      <body name="two" pos="0.5 0 0"><joint name="b" axis="0 1 0" damping="0.1" armature="0.02"
+        stiffness="2" springref="30" ref="10" frictionloss="0.3"/>
         <geom type="capsule" size="0.05" fromto="0 0 0 0.3 0 0"/><site name="tip" pos="0.3 0 0"/></body></body>
   </worldbody>
   <actuator><motor joint="a" gear="50" ctrlrange="-2 2"/></actuator>

@@ -40,6 +40,16 @@ def inertia_at(model: mujoco.MjModel, q: np.ndarray) -> np.ndarray:
     return M
 
 
+def force_for(model: mujoco.MjModel, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Inverse dynamics without contact and limits: gravity, springs, damping, friction, inertia."""
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
+    model.opt.enableflags &= ~int(mujoco.mjtEnableBit.mjENBL_INVDISCRETE)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
+    mujoco.mj_inverse(model, data)
+    return np.array(data.qfrc_inverse)
+
+
 def test_the_robot_is_the_one_that_mujoco_reads(tmp_path: Path) -> None:
     """The inertia matrix and the tool's place, at many positions, against MuJoCo's own reading of the URDF."""
     robot = read_robot(write_arm(tmp_path))
@@ -51,6 +61,8 @@ def test_the_robot_is_the_one_that_mujoco_reads(tmp_path: Path) -> None:
     tools, data = Tools(ours, robot.tools), mujoco.MjData(theirs)
     for q in np.random.default_rng(1).uniform(-1.0, 1.0, size=(20, 3)):
         np.testing.assert_allclose(inertia_at(ours.model, q), inertia_at(theirs, q), atol=1e-12)
+        forces = [force_for(model, q, q[::-1], 2.0 * q) for model in (ours.model, theirs)]
+        np.testing.assert_allclose(*forces, atol=1e-10)
         ours.kinematics(q)
         data.qpos[:] = q
         mujoco.mj_kinematics(theirs, data)
@@ -162,6 +174,8 @@ def test_mjcf_with_includes_meshes_motors_and_a_home(tmp_path: Path) -> None:
     assert ours.model.ngeom == 3, "what is only to look at stays out"
     for q in np.random.default_rng(3).uniform(-1.0, 1.0, size=(5, 2)):
         np.testing.assert_allclose(inertia_at(ours.model, q), inertia_at(theirs, q), rtol=1e-9, atol=1e-12)
+        forces = [force_for(model, q, q[::-1], 2.0 * q) for model in (ours.model, theirs)]
+        np.testing.assert_allclose(*forces, rtol=1e-9, atol=1e-12)
 
 
 def test_links_that_overlap_at_home_do_not_touch(tmp_path: Path) -> None:
