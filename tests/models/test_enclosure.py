@@ -33,7 +33,7 @@ def test_an_enclosure_contains_its_points_and_reaches_no_farther_than_it_says(
     assert outside(body, points) <= 1e-9 * max(axes)
     cloud = Hull(points)
     assert max(distance([corner], cloud).distance for corner in body) <= excess + 1e-9 * max(axes)
-    assert excess <= 0.1 * max(axes)
+    assert excess <= 0.2 * max(axes)
 
 
 def test_few_corners_stay_as_they_are() -> None:
