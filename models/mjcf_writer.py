@@ -10,6 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import mujoco
 import numpy as np
+import numpy.typing as npt
 from simloop.models.arm import Vector
 from simloop.models.enclosure import enclose
 from simloop.models.mesh_hull import excess_notes
@@ -119,7 +120,7 @@ class MjcfWriter:
             out["range"] = _text(model.jnt_range[joint])
         if joint in self._efforts:
             out["actuatorfrcrange"] = _text(self._efforts[joint])
-        numbers: Mapping[str, object] = {
+        numbers: Mapping[str, npt.ArrayLike] = {
             "ref": model.qpos0[joint],
             "damping": [model.dof_damping[dof], *model.dof_dampingpoly[dof]],
             "armature": model.dof_armature[dof],
@@ -200,5 +201,5 @@ def _place(pos: Vector, quat: Vector) -> dict[str, str]:
     return {"pos": _text(pos), "quat": _text(quat)}
 
 
-def _text(values: object) -> str:
+def _text(values: npt.ArrayLike) -> str:
     return " ".join(repr(value) for value in np.atleast_1d(np.asarray(values)).tolist())
