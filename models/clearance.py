@@ -8,12 +8,16 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 from simloop.models.arm import Arm, Vector
+from simloop.models.enclosure import enclose_cylinder, enclose_ellipsoid
 from simloop.models.gjk import MEMORY, Hull, Member, PairQuery, Scene
 
 # Distance told when there is nothing to be near to, m.
 NOTHING_NEAR = 1e6
 # Time to contact told when there will be none, s.
 NEVER = 1e6
+# A plane is endless to MuJoCo; here it is the top of a box of this half width and depth, m.
+PLANE_REACH = 100.0
+_SIGNS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 
 
 def count_pairs(arm: Arm) -> int:
@@ -28,6 +32,9 @@ class Clearance:
     body its joint sits on, nor pairs of bodies that the MJCF excludes from contact. Geoms that take no part in contact
     (contype and conaffinity 0) are only to look at. An arm with joints frozen can be given the pairs of the whole one,
     `pairs_of`.
+
+    Spheres, capsules, boxes and meshes (by their hulls) are exact. A cylinder is a prism around it, an ellipsoid a
+    polyhedron around it (`simloop.models.enclosure` says how close), a plane the top of a box of ± PLANE_REACH.
     """
 
     def __init__(self, arm: Arm, pairs_of: Arm | None = None) -> None:
@@ -165,14 +172,20 @@ def _hull(model: mujoco.MjModel, geom: int) -> Hull:
     if kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
         return Hull([[0.0, 0.0, -size[1]], [0.0, 0.0, size[1]]], radius=size[0])
     if kind == mujoco.mjtGeom.mjGEOM_BOX:
-        signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
-        return Hull(signs * size)
+        return Hull(_SIGNS * size)
+    if kind == mujoco.mjtGeom.mjGEOM_CYLINDER:
+        return Hull(enclose_cylinder(size[0], size[1]))
+    if kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID:
+        return Hull(enclose_ellipsoid(size))
+    if kind == mujoco.mjtGeom.mjGEOM_PLANE:
+        return Hull((_SIGNS - [0.0, 0.0, 1.0]) * [PLANE_REACH, PLANE_REACH, PLANE_REACH / 2])
     if kind == mujoco.mjtGeom.mjGEOM_MESH:
         mesh = model.geom_dataid[geom]
         first, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
         return Hull(model.mesh_vert[first : first + count].astype(float))
     name = _geom_name(model, geom)
-    raise ValueError(f"geom {name!r} is a {kind.name[7:].lower()}; clearance knows sphere, capsule, box and mesh")
+    known = "sphere, capsule, box, cylinder, ellipsoid, plane and mesh"
+    raise ValueError(f"geom {name!r} is a {kind.name[7:].lower()}; clearance knows {known}")
 
 
 def _geom_name(model: mujoco.MjModel, geom: int) -> str:

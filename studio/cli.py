@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from simloop.master import TimedWrite
     from simloop.master.component import Value
     from simloop.studio.runner import Finished, Progress, Request
+    from simloop.studio.scenario import Scenario
 
 BAD_INPUT, FAILED, SIGNALLED = 2, 1, 128
 
@@ -37,13 +38,21 @@ def list_command() -> None:
     click.echo("Scenarios (simloop run NAME):")
     for name in scenarios.names():
         click.echo(f"  {name:<{width}}  {scenarios.load(name).title}")
-    click.echo("Robots (simloop build --robot NAME):")
+    click.echo("Robots (simloop run step --robot NAME, or the path of your own URDF or MJCF file):")
     for name in robots.names():
         click.echo(f"  {name}")
 
 
+_robot_option = click.option("--robot", metavar="NAME|FILE", help="A robot of simloop's, or your URDF or MJCF file.")
+_tool_option = click.option(
+    "--tool", "tools", multiple=True, metavar="NAME", help="Link or site of the --robot file to move; may be repeated."
+)
+
+
 @main.command("run")
 @click.argument("scenario")
+@_robot_option
+@_tool_option
 @click.option("--step", default="1/200", show_default=True, help="Macro step in s, such as 1/2000 or 0.005.")
 @click.option("--duration", help="Length of the run in s; the scenario's own unless given.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Seed of the measurement noise; 0 unless given.")
@@ -65,6 +74,8 @@ def list_command() -> None:
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
 def run_command(
     scenario: str,
+    robot: str | None,
+    tools: tuple[str, ...],
     step: str,
     duration: str | None,
     seed: int | None,
@@ -75,11 +86,17 @@ def run_command(
 ) -> None:
     """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html."""
     with _clear_errors():
+        from simloop.master import SimloopError
         from simloop.studio import scenarios
         from simloop.studio.runner import Request, run_to_folder
 
+        chosen = scenarios.load(scenario)
+        if robot is not None:
+            chosen = _fit(chosen, robot, tools)
+        elif tools:
+            raise SimloopError("--tool goes with a --robot file")
         request = Request(
-            scenarios.load(scenario),
+            chosen,
             step=step,
             duration=duration,
             seed=seed,
@@ -99,22 +116,23 @@ def run_command(
 
 @main.command("build")
 @click.argument("scenario", required=False)
-@click.option("--robot", help="Build for a robot with nothing around it.")
+@_robot_option
+@_tool_option
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("units"), show_default=True)
-def build_command(scenario: str | None, robot: str | None, out: Path) -> None:
+def build_command(scenario: str | None, robot: str | None, tools: tuple[str, ...], out: Path) -> None:
     """Write every unit as an .fmu file, for the robot and the scene of SCENARIO or for a --robot alone."""
     with _clear_errors():
         from simloop.fmus.export import build_all
-        from simloop.master import NameNotFoundError, SimloopError
-        from simloop.models import robots
+        from simloop.master import SimloopError
         from simloop.studio import scenarios
+        from simloop.studio.robots import load_robot
 
         if (scenario is None) == (robot is None):
             raise SimloopError("name either a scenario or a --robot, such as sphere-step or --robot sphere")
-        if robot is not None and robot not in robots.names():
-            raise NameNotFoundError("robot", robot, robots.names())
+        if tools and robot is None:
+            raise SimloopError("--tool goes with a --robot file")
         if robot is not None:
-            paths = build_all(robots.load(robot), out)
+            paths = build_all(load_robot(robot, tools).robot, out)
         elif scenario is not None:
             chosen = scenarios.load(scenario)
             paths = build_all(chosen.robot, out, chosen.obstacles)
@@ -123,13 +141,35 @@ def build_command(scenario: str | None, robot: str | None, out: Path) -> None:
 
 
 @main.command("info")
-@click.argument("unit", type=click.Path(path_type=Path))
-def info_command(unit: Path) -> None:
-    """Show what a unit (an .fmu file) offers: its ports, units and abilities."""
+@click.argument("unit", required=False, type=click.Path(path_type=Path))
+@_robot_option
+@_tool_option
+def info_command(unit: Path | None, robot: str | None, tools: tuple[str, ...]) -> None:
+    """Show what a UNIT (an .fmu file) offers: its ports, units and abilities; or what a --robot is."""
     with _clear_errors():
+        from simloop.master import SimloopError
         from simloop.master.describe import describe_unit
+        from simloop.studio.robots import describe_robot, load_robot
 
-        click.echo(describe_unit(unit))
+        if (unit is None) == (robot is None):
+            raise SimloopError("name either an .fmu file or a --robot, such as units/plant.fmu or --robot arm.urdf")
+        if unit is not None:
+            click.echo(describe_unit(unit))
+        elif robot is not None:
+            click.echo(describe_robot(load_robot(robot, tools)))
+
+
+def _fit(scenario: Scenario, robot: str, tools: tuple[str, ...]) -> Scenario:
+    """The scenario with another robot; what was decided in reading that is told on the terminal."""
+    from simloop.master import SimloopError
+    from simloop.studio.robots import load_robot
+
+    if scenario.fit is None:
+        raise SimloopError(f"{scenario.name} is about its own robot and takes no --robot; simloop run step does")
+    loaded = load_robot(robot, tools)
+    for note in loaded.notes:
+        click.echo(f"{loaded.robot.name}: {note}")
+    return scenario.fit(loaded.robot)
 
 
 @contextmanager

@@ -163,3 +163,5 @@ class Scenario:
     connect: Callable[[System], None] = connect_loop
     tables: Callable[[Outcome], tuple[Table, ...]] = lambda outcome: ()
     plots: Callable[[Outcome], tuple[Plot, ...]] = lambda outcome: ()
+    fit: Callable[[Robot], Scenario] | None = None
+    """The same scenario for another robot; None when it is about its own robot only."""

@@ -38,9 +38,41 @@ def test_links_that_share_a_joint_are_not_a_pair() -> None:
     assert Clearance(Arm(named)).names == [("one", "three")]
 
 
+SLIDE = """<mujoco><worldbody><geom name="other" {fixed}/><body pos="0 0 1"><joint type="slide" axis="0 0 1"/>
+<geom name="ball" size="0.1"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("fixed", "distance", "excess"),
+    [
+        ('type="plane" size="1 1 1"', 0.9, 0.0),
+        ('type="plane" size="0 0 1" pos="50 0 0.2" quat="1 0 0.1 0"', None, 0.0),
+        ('type="cylinder" size="0.2 0.3"', 0.6, 0.0),
+        ('type="cylinder" size="0.2 0.3" quat="1 1 0 0"', 0.7, 0.005 * 0.2),
+        ('type="cylinder" size="0.2 0.3" quat="1 0.3 0.7 0.1"', None, 0.005 * 0.2),
+        ('type="ellipsoid" size="0.3 0.2 0.1"', 0.8, 0.062 * 0.1),
+        ('type="ellipsoid" size="0.3 0.2 0.1" quat="1 0.3 0.7 0.1"', None, 0.062 * 0.3),
+    ],
+)
+def test_a_body_around_a_round_one_is_nearer_by_no_more_than_is_said(
+    fixed: str, distance: float | None, excess: float
+) -> None:
+    """Against the closed form where there is one, else against MuJoCo's own distance."""
+    import mujoco
+
+    arm = Arm(SLIDE.format(fixed=fixed))
+    clearance = Clearance(arm)
+    clearance.update(np.zeros(1))
+    if distance is None:
+        distance = mujoco.mj_geomDistance(arm.model, arm.data, 0, 1, 10.0, None)
+    assert distance - excess - 1e-6 <= clearance.distance <= distance + 1e-6
+
+
 def test_a_shape_it_does_not_know_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="cylinder"):
-        Clearance(Arm(THREE_LINKS.replace('type="box"', 'name="odd" type="cylinder"')))
+    field = '<asset><hfield name="hills" nrow="2" ncol="2" size="1 1 1 1"/></asset><worldbody>'
+    odd = THREE_LINKS.replace("<worldbody>", field + '<geom name="odd" type="hfield" hfield="hills"/>')
+    with pytest.raises(ValueError, match="'odd' is a hfield"):
+        Clearance(Arm(odd))
 
 
 @pytest.mark.parametrize(
