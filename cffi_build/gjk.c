@@ -15,14 +15,13 @@ int32_t gjk_lanes_size(int32_t count)
     return 3 * ROW * ((count + ROW - 1) / ROW);
 }
 
-static gjk_search best_search(void)
+static int has_avx2(void)
 {
 #ifdef GJK_HAVE_AVX2
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return GJK_SCAN_AVX2;
-    }
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+    return 0;
 #endif
-    return GJK_SCAN;
 }
 
 gjk_status gjk_body_init(gjk_body *body, const double *vertices, int32_t count, double radius, double *lanes)
@@ -50,7 +49,7 @@ gjk_status gjk_body_init(gjk_body *body, const double *vertices, int32_t count, 
                        .lanes = lanes,
                        .count = count,
                        .padded = gjk_lanes_size(count) / 3,
-                       .search = best_search(),
+                       .wide = has_avx2(),
                        .radius = radius};
     for (int i = 0; i < 3; ++i) {
         body->centre[i] = 0.5 * (low[i] + high[i]);
@@ -86,7 +85,6 @@ void gjk_body_climb(gjk_body *body, const int32_t *first, const int32_t *neighbo
     body->first = first;
     body->neighbours = neighbours;
     body->starts = starts;
-    body->search = GJK_CLIMB;
 }
 
 static inline double sum_of_sizes(const double u[3])
@@ -96,7 +94,7 @@ static inline double sum_of_sizes(const double u[3])
 
 /* By how much the first two rows miss being unit and square to each other, and the third being their product; infinity
  * if that is too much or the pose is out of range. Written so that a NaN anywhere fails the comparison. */
-static inline double pose_error(const gjk_pose *pose)
+GJK_INLINE double pose_error(const gjk_pose *pose)
 {
     const double *x = pose->rotation, *y = x + 3, *z = x + 6;
     double third[3];
@@ -113,7 +111,7 @@ int gjk_is_pose(const gjk_pose *pose)
 }
 
 /* Sets up a query, the frame of a, and in that frame the way from the middle of a to that of b. */
-static gjk_status query_init(query *q, frame_a *f, double middles[3], const gjk_body *a, const gjk_pose *pose_a,
+GJK_INLINE gjk_status query_init(query *q, frame_a *f, double middles[3], const gjk_body *a, const gjk_pose *pose_a,
                              const gjk_body *b, const gjk_pose *pose_b)
 {
     double error_a = pose_error(pose_a);
@@ -126,7 +124,6 @@ static gjk_status query_init(query *q, frame_a *f, double middles[3], const gjk_
     q->rotation_a = A;
     q->rotation_b = B;
     q->iterations = 0;
-    q->quick = error_a <= GJK_ROUNDING;
     sub(q->offset, pose_b->translation, pose_a->translation);
     for (int i = 0; i < 3; ++i) {
         for (int j = 0; j < 3; ++j) {
@@ -142,89 +139,53 @@ static gjk_status query_init(query *q, frame_a *f, double middles[3], const gjk_
     double coordinates = sum_of_sizes(f->t) + a->reach + b->reach;
     q->tolerance = GJK_GAP * extent + GJK_ROUNDING * coordinates;
     q->rounding = 16.0 * DBL_EPSILON * (extent + coordinates);
+    q->quick = error_a <= GJK_ROUNDING && q->rounding > QUICK_LEAST_ROUNDING && q->rounding < QUICK_MOST_ROUNDING;
     return GJK_OK;
 }
 
-static void write_result(const query *q, const gjk_pose *pose_a, const closest *c,
-                         gjk_result *result)
+/* c has no point without a weight, and zeros from its count on. */
+GJK_INLINE void write_result(const query *q, const gjk_pose *pose_a, const closest *c, gjk_result *result)
 {
     double mix_a[3] = {0.0, 0.0, 0.0}, mix_b[3] = {0.0, 0.0, 0.0}, core_a[3], core_b[3];
-    double swept = q->a->radius + q->b->radius;
-    int used = 0;
-    for (int k = 0; k < c->count; ++k) {
-        if (!(c->weight[k] > 0.0)) {
-            continue;
+    for (int k = 0; k < 4; ++k) {
+        result->barycentric[k] = c->weight[k];
+        result->index_a[k] = c->point[k].index_a;
+        result->index_b[k] = c->point[k].index_b;
+        if (k < 3 || c->count == 4) {
+            add_scaled(mix_a, c->weight[k], q->a->vertices + 3 * (size_t)c->point[k].index_a);
+            add_scaled(mix_b, c->weight[k], q->b->vertices + 3 * (size_t)c->point[k].index_b);
         }
-        add_scaled(mix_a, c->weight[k], q->a->vertices + 3 * (size_t)c->point[k].index_a);
-        add_scaled(mix_b, c->weight[k], q->b->vertices + 3 * (size_t)c->point[k].index_b);
-        result->barycentric[used] = c->weight[k];
-        result->index_a[used] = c->point[k].index_a;
-        result->index_b[used] = c->point[k].index_b;
-        ++used;
     }
     rotate(core_a, q->rotation_a, mix_a);
     rotate(core_b, q->rotation_b, mix_b);
-    result->count = used;
-    for (int k = used; k < 4; ++k) {
-        result->barycentric[k] = 0.0;
-        result->index_a[k] = result->index_b[k] = 0;
-    }
-    result->distance = dot(c->normal, c->x) - swept;
+    result->count = c->count;
+    result->iterations = q->iterations;
+    result->distance = dot(c->normal, c->x) - (q->a->radius + q->b->radius);
     for (int i = 0; i < 3; ++i) {
         double n = c->normal[i];
         result->normal[i] = n;
         result->point_a[i] = pose_a->translation[i] + (core_a[i] + q->a->radius * n);
-        result->point_b[i] =
-            pose_a->translation[i] + ((core_b[i] + q->offset[i]) - q->b->radius * n);
+        result->point_b[i] = pose_a->translation[i] + ((core_b[i] + q->offset[i]) - q->b->radius * n);
     }
 }
 
 /* Where to look first, in the frame of a: along the cached axis if there is one. */
-static void first_axis(double axis[3], const double middles[3], const gjk_cache *cache)
+GJK_INLINE void first_axis(double axis[3], const double middles[3], const gjk_cache *cache)
 {
     double size = cache ? dot(cache->axis, cache->axis) : 0.0;
     memcpy(axis, size > 0.0 && size < INFINITY ? cache->axis : middles, 3 * sizeof *axis);
 }
 
-gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
-                        gjk_cache *cache, gjk_workspace *work, gjk_result *result)
+GJK_NOINLINE gjk_status distance_carefully(query *q, const double middles[3], const gjk_pose *pose_a,
+                                           gjk_workspace *work, gjk_result *result)
 {
-    query q;
     closest best;
-    frame_a f;
-    double middles[3], towards_b[3], axis[3], lower, upper;
-    gjk_status status = query_init(&q, &f, middles, a, pose_a, b, pose_b);
-    if (status != GJK_OK) {
-        return status;
-    }
-    double swept = a->radius + b->radius;
-    first_axis(axis, middles, cache);
-    quick s;
-    s.count = 0;
-    if (q.quick && descend_quickly(&q, &f, axis, cache, &s, &best)) {
-        result->lower = best.lower - swept;
-        result->upper = best.distance - swept;
-        result->iterations = q.iterations;
-        write_result(&q, pose_a, &best, result);
-        return GJK_OK;
-    }
-    if (inflate_quickly(&q, &f, &s, work, &best, &upper)) {
-        if (cache) {
-            rotate_back(cache->axis, q.rotation_a, best.normal);
-            cache->count = 0.0;
-        }
-        result->lower = best.lower - swept;
-        result->upper = upper - swept;
-        result->iterations = q.iterations;
-        write_result(&q, pose_a, &best, result);
-        return GJK_OK;
-    }
+    double swept = q->a->radius + q->b->radius, towards_b[3], lower, upper;
     memset(&best, 0, sizeof best);
-    rotate(towards_b, q.rotation_a, middles);
-    outcome found = descend(&q, towards_b, NAN, &best, &lower, &upper);
+    rotate(towards_b, q->rotation_a, middles);
+    outcome found = descend(q, towards_b, NAN, &best, &lower, &upper);
     int overlap = found == INSIDE || found == TOUCHING;
-    if (overlap && (find_feature(&q, &best) || found == TOUCHING) &&
-        raise_to_tetrahedron(&q, &best)) {
+    if (overlap && (find_feature(q, &best) || found == TOUCHING) && raise_to_tetrahedron(q, &best)) {
         found = APART;
     }
     int certified = found == APART;
@@ -232,43 +193,125 @@ gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_bod
         lower = best.lower;
         upper = best.distance;
     } else if (overlap && best.count == 4) {
-        certified = inflate(&q, work, best.point, &best, &lower, &upper);
+        certified = inflate(q, work, best.point, &best, &lower, &upper);
     }
-    certified = certified && deviation(best.x, best.normal) <= q.tolerance;
+    certified = certified && deviation(best.x, best.normal) <= q->tolerance;
     *result = (gjk_result){.distance = NAN,
                            .lower = fmin(lower, upper) - swept,
                            .upper = fmax(lower, upper) - swept,
-                           .iterations = q.iterations};
+                           .iterations = q->iterations};
     if (!certified) {
         return GJK_NOT_CONVERGED;
     }
-    write_result(&q, pose_a, &best, result);
+    drop_weightless(&best);
+    write_result(q, pose_a, &best, result);
     return GJK_OK;
 }
 
-gjk_status gjk_intersects(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
-                          int32_t *answer)
+GJK_INLINE gjk_status distance_with(const machine *has, const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b,
+                                    const gjk_pose *pose_b, gjk_cache *cache, gjk_workspace *work, gjk_result *result)
 {
     query q;
+    closest best;
     frame_a f;
-    double middles[3], towards_b[3], lower, upper;
+    double middles[3], axis[3], upper;
     gjk_status status = query_init(&q, &f, middles, a, pose_a, b, pose_b);
     if (status != GJK_OK) {
         return status;
     }
     double swept = a->radius + b->radius;
-    int quickly = q.quick ? compare_quickly(&q, &f, middles, swept) : 0;
-    if (quickly != 0) {
-        *answer = quickly < 0;
+    first_axis(axis, middles, cache);
+    quick s;
+    if (q.quick && descend_quickly(has, &q, &f, axis, cache, &s, &best)) {
+        best.weight[3] = 0.0;
+        best.point[3].index_a = best.point[3].index_b = 0;
+        result->lower = best.lower - swept;
+        result->upper = best.distance - swept;
+        write_result(&q, pose_a, &best, result);
         return GJK_OK;
     }
+    if (q.quick && inflate_quickly(has, &q, &f, &s, work, &best, &upper)) {
+        if (cache) {
+            rotate_back(cache->axis, q.rotation_a, best.normal);
+            cache->count = 0.0;
+        }
+        result->lower = best.lower - swept;
+        result->upper = upper - swept;
+        write_result(&q, pose_a, &best, result);
+        return GJK_OK;
+    }
+    return distance_carefully(&q, middles, pose_a, work, result);
+}
+
+GJK_NOINLINE gjk_status intersects_carefully(query *q, const double middles[3], int32_t *answer)
+{
     closest best = {0};
-    rotate(towards_b, q.rotation_a, middles);
-    outcome found = descend(&q, towards_b, swept, &best, &lower, &upper);
+    double swept = q->a->radius + q->b->radius, towards_b[3], lower, upper;
+    rotate(towards_b, q->rotation_a, middles);
+    outcome found = descend(q, towards_b, swept, &best, &lower, &upper);
     if (found == UNDECIDED) {
         *answer = -1;
         return GJK_NOT_CONVERGED;
     }
-    *answer = found != APART || !(lower > swept + q.tolerance);
+    *answer = found != APART || !(lower > swept + q->tolerance);
     return GJK_OK;
+}
+
+GJK_INLINE gjk_status intersects_with(const machine *has, const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b,
+                                      const gjk_pose *pose_b, int32_t *answer)
+{
+    query q;
+    frame_a f;
+    double middles[3];
+    gjk_status status = query_init(&q, &f, middles, a, pose_a, b, pose_b);
+    if (status != GJK_OK) {
+        return status;
+    }
+    int quickly = q.quick ? compare_quickly(has, &q, &f, middles, a->radius + b->radius) : 0;
+    if (quickly == 0) {
+        return intersects_carefully(&q, middles, answer);
+    }
+    *answer = quickly < 0;
+    return GJK_OK;
+}
+
+static const machine plain = {search_plain};
+
+#ifdef GJK_HAVE_AVX2
+static const machine avx2 = {search_avx2};
+
+GJK_AVX2 static gjk_status distance_avx2(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b,
+                                         const gjk_pose *pose_b, gjk_cache *cache, gjk_workspace *work,
+                                         gjk_result *result)
+{
+    return distance_with(&avx2, a, pose_a, b, pose_b, cache, work, result);
+}
+
+GJK_AVX2 static gjk_status intersects_avx2(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b,
+                                           const gjk_pose *pose_b, int32_t *answer)
+{
+    return intersects_with(&avx2, a, pose_a, b, pose_b, answer);
+}
+#endif
+
+gjk_status gjk_distance(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
+                        gjk_cache *cache, gjk_workspace *work, gjk_result *result)
+{
+#ifdef GJK_HAVE_AVX2
+    if (a->wide) {
+        return distance_avx2(a, pose_a, b, pose_b, cache, work, result);
+    }
+#endif
+    return distance_with(&plain, a, pose_a, b, pose_b, cache, work, result);
+}
+
+gjk_status gjk_intersects(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b,
+                          int32_t *answer)
+{
+#ifdef GJK_HAVE_AVX2
+    if (a->wide) {
+        return intersects_avx2(a, pose_a, b, pose_b, answer);
+    }
+#endif
+    return intersects_with(&plain, a, pose_a, b, pose_b, answer);
 }

@@ -49,9 +49,6 @@ typedef enum gjk_status {
     GJK_BAD_MOTION     /* a velocity or a time that is not one */
 } gjk_status;
 
-/* How the farthest vertex along a direction is looked for; chosen for the body and the machine when it is made. */
-typedef enum gjk_search { GJK_SCAN, GJK_SCAN_AVX2, GJK_CLIMB } gjk_search;
-
 /* Written by gjk_body_init and gjk_body_climb, read only after. All arrays stay the caller's and must outlive the
  * body. */
 typedef struct gjk_body {
@@ -59,7 +56,7 @@ typedef struct gjk_body {
     const double *lanes;    /* the same by coordinate: padded x, then y, then z */
     const int32_t *first, *neighbours, *starts; /* for climbing, or NULL */
     int32_t count, padded;
-    gjk_search search;
+    int32_t wide; /* the machine has AVX2 */
     double radius;
     double centre[3]; /* middle of the bounding box */
     double bound;     /* largest distance of a vertex from centre */

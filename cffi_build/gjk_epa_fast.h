@@ -16,9 +16,6 @@
 enum { QUICK_FACES = GJK_MAX_FACES / 2 };
 /* Triangles that one new point may bring; more than some twenty are a sign of trouble. */
 enum { QUICK_FAN = 64 };
-/* Rounding of a pair, in its unit of length, between which sixth powers of its size stay well within a double. */
-#define QUICK_LEAST_ROUNDING 1e-40
-#define QUICK_MOST_ROUNDING 1e10
 
 typedef struct quick_hull {
     query *q;
@@ -129,14 +126,14 @@ static inline double unit_normal(const quick_hull *m, const gjk_side *f, double 
 }
 
 /* Point of b - a farthest along n; returns how far. */
-static inline double support_quickly(quick_hull *m, const double n[3], gjk_point *w)
+GJK_INLINE double support_quickly(const machine *has, quick_hull *m, const double n[3], gjk_point *w)
 {
     const query *q = m->q;
     double along_a[3], along_b[3], x[3];
     scale(along_a, -1.0, n);
     rotate_back(along_b, m->f->R, n);
-    w->index_a = farthest(q->a, along_a);
-    w->index_b = farthest(q->b, along_b);
+    w->index_a = has->farthest(q->a, along_a);
+    w->index_b = has->farthest(q->b, along_b);
     rotate(x, m->f->R, q->b->vertices + 3 * (size_t)w->index_b);
     const double *y = q->a->vertices + 3 * (size_t)w->index_a;
     for (int i = 0; i < 3; ++i) {
@@ -215,15 +212,12 @@ static void hull_init(quick_hull *m, const quick *s)
     static const int32_t across[4][3] = {{3, 2, 1}, {0, 2, 3}, {0, 3, 1}, {0, 1, 2}};
     double e[3][3], n[3];
     for (int k = 0; k < 3; ++k) {
-        sub(e[k], s->w[k + 1], s->w[0]);
+        sub(e[k], s->p[k + 1].x, s->p[0].x);
     }
     cross(n, e[0], e[1]);
     int outward = dot(n, e[2]) < 0.0;
     for (int k = 0; k < 4; ++k) {
-        gjk_point *p = m->work->points + (outward || k > 1 ? k : 1 - k);
-        memcpy(p->x, s->w[k], sizeof p->x);
-        p->index_a = s->index_a[k];
-        p->index_b = s->index_b[k];
+        copy_point(m->work->points + (outward || k > 1 ? k : 1 - k), s->p + k);
     }
     m->points = 4;
     m->work->horizon[0] = (gjk_edge){0, 1, 0, 0};
@@ -307,17 +301,17 @@ static int quick_witness(const quick_hull *m, const gjk_side *nearest, const dou
     rotate(normal, m->q->rotation_a, n);
     scale(best->normal, -1.0 / norm(normal), normal);
     best->distance = norm(best->x);
+    drop_weightless(best);
     return fabs(dot(n, x) - offset) <= tolerance && deviation(best->x, best->normal) <= tolerance;
 }
 
 /* From the four points where the quick descent ended: 1, with best and both bounds filled and certified, if the cores
  * overlap and nothing went wrong; else 0. */
-static int inflate_quickly(query *q, const frame_a *f, const quick *s, gjk_workspace *work, closest *best,
+GJK_INLINE int inflate_quickly(const machine *has, query *q, const frame_a *f, const quick *s, gjk_workspace *work, closest *best,
                            double *upper)
 {
     quick_hull m = {.q = q, .f = f, .work = work, .ceiling = INFINITY};
-    int sane = q->rounding > QUICK_LEAST_ROUNDING && q->rounding < QUICK_MOST_ROUNDING;
-    if (!sane || s->count != 4) {
+    if (s->count != 4) {
         return 0;
     }
     hull_init(&m, s);
@@ -332,7 +326,7 @@ static int inflate_quickly(query *q, const frame_a *f, const quick *s, gjk_works
             return 0;
         }
         gjk_point w;
-        double along = support_quickly(&m, n, &w), gap = along - offset;
+        double along = support_quickly(has, &m, n, &w), gap = along - offset;
         if (!(along > 0.0)) {
             return 0;
         }
