@@ -92,45 +92,95 @@ static inline double sum_of_sizes(const double u[3])
     return fabs(u[0]) + fabs(u[1]) + fabs(u[2]);
 }
 
-/* By how much the first two rows miss being unit and square to each other, and the third being their product; infinity
- * if that is too much or the pose is out of range. Written so that a NaN anywhere fails the comparison. */
-GJK_INLINE double pose_error(const gjk_pose *pose)
+/* By how much the first two rows miss being unit and square to each other, and the third being their product. */
+GJK_INLINE double rotation_error(const double R[9])
 {
-    const double *x = pose->rotation, *y = x + 3, *z = x + 6;
+    const double *x = R, *y = R + 3, *z = R + 6;
     double third[3];
     cross(third, x, y);
     sub(third, third, z);
-    double off = fabs(dot(x, x) - 1.0) + fabs(dot(y, y) - 1.0) + fabs(dot(x, y)) + sum_of_sizes(third);
-    int good = off <= GJK_ROTATION_TOLERANCE && sum_of_sizes(pose->translation) <= GJK_MAX_COORDINATE;
-    return good ? off : INFINITY;
+    return fabs(dot(x, x) - 1.0) + fabs(dot(y, y) - 1.0) + fabs(dot(x, y)) + sum_of_sizes(third);
 }
 
 int gjk_is_pose(const gjk_pose *pose)
 {
-    return pose_error(pose) < INFINITY;
+    return rotation_error(pose->rotation) <= GJK_ROTATION_TOLERANCE &&
+           sum_of_sizes(pose->translation) <= GJK_MAX_COORDINATE;
 }
 
-/* Sets up a query, the frame of a, and in that frame the way from the middle of a to that of b. */
-GJK_INLINE gjk_status query_init(query *q, frame_a *f, double middles[3], const gjk_body *a, const gjk_pose *pose_a,
-                             const gjk_body *b, const gjk_pose *pose_b)
+/* The pose of b in the frame of a, and the errors of both rotations. */
+GJK_INLINE void relate_plain(frame_a *f, const gjk_pose *a, const gjk_pose *b, const double offset[3],
+                             double errors[2])
 {
-    double error_a = pose_error(pose_a);
-    if (!(error_a + pose_error(pose_b) < INFINITY)) {
-        return GJK_BAD_POSE;
-    }
-    const double *A = pose_a->rotation, *B = pose_b->rotation;
-    q->a = a;
-    q->b = b;
-    q->rotation_a = A;
-    q->rotation_b = B;
-    q->iterations = 0;
-    sub(q->offset, pose_b->translation, pose_a->translation);
+    const double *A = a->rotation, *B = b->rotation;
     for (int i = 0; i < 3; ++i) {
         for (int j = 0; j < 3; ++j) {
             f->R[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
         }
     }
-    rotate_back(f->t, A, q->offset);
+    rotate_back(f->t, A, offset);
+    errors[0] = rotation_error(A);
+    errors[1] = rotation_error(B);
+}
+
+#ifdef GJK_HAVE_AVX2
+GJK_AVX2 GJK_INLINE __m256d mix_rows(double u, double v, double w, const __m256d rows[3])
+{
+    __m256d sum = _mm256_mul_pd(_mm256_set1_pd(u), rows[0]);
+    sum = _mm256_fmadd_pd(_mm256_set1_pd(v), rows[1], sum);
+    return _mm256_fmadd_pd(_mm256_set1_pd(w), rows[2], sum);
+}
+
+/* The four terms of a rotation's error. */
+GJK_AVX2 GJK_INLINE __m256d error_terms(const __m256d rows[3])
+{
+    const __m256d zero = _mm256_setzero_pd(), sign = _mm256_set1_pd(-0.0);
+    __m256d x = _mm256_blend_pd(rows[0], zero, 8), y = _mm256_blend_pd(rows[1], zero, 8);
+    __m256d turned = _mm256_mul_pd(_mm256_permute4x64_pd(x, 0xc9), y);
+    __m256d third = _mm256_fmsub_pd(x, _mm256_permute4x64_pd(y, 0xc9), turned);
+    third = _mm256_sub_pd(third, _mm256_permute4x64_pd(_mm256_blend_pd(rows[2], zero, 8), 0xd2));
+    third = _mm256_andnot_pd(sign, third);
+    __m256d lengths = _mm256_hadd_pd(_mm256_mul_pd(x, x), _mm256_mul_pd(y, y));
+    __m256d others = _mm256_hadd_pd(_mm256_mul_pd(x, y), third);
+    __m256d sums = _mm256_add_pd(_mm256_permute2f128_pd(lengths, others, 0x20),
+                                 _mm256_permute2f128_pd(lengths, others, 0x31));
+    return _mm256_andnot_pd(sign, _mm256_sub_pd(sums, _mm256_setr_pd(1.0, 1.0, 0.0, 0.0)));
+}
+
+/* A row of three is loaded and stored as four; the fourth is the next row's first, and overwritten by it. */
+GJK_AVX2 GJK_INLINE void relate_avx2(frame_a *f, const gjk_pose *a, const gjk_pose *b, const double offset[3],
+                                     double errors[2])
+{
+    const double *A = a->rotation, *B = b->rotation;
+    const __m256d rows_a[3] = {_mm256_loadu_pd(A), _mm256_loadu_pd(A + 3), _mm256_loadu_pd(A + 6)};
+    const __m256d rows_b[3] = {_mm256_loadu_pd(B), _mm256_loadu_pd(B + 3), _mm256_loadu_pd(B + 6)};
+    _mm256_storeu_pd(f->R, mix_rows(A[0], A[3], A[6], rows_b));
+    _mm256_storeu_pd(f->R + 3, mix_rows(A[1], A[4], A[7], rows_b));
+    _mm256_storeu_pd(f->R + 6, mix_rows(A[2], A[5], A[8], rows_b));
+    _mm256_storeu_pd(f->t, mix_rows(offset[0], offset[1], offset[2], rows_a));
+    __m256d pairs = _mm256_hadd_pd(error_terms(rows_a), error_terms(rows_b));
+    _mm_storeu_pd(errors, _mm_add_pd(_mm256_castpd256_pd128(pairs), _mm256_extractf128_pd(pairs, 1)));
+}
+#endif
+
+/* Sets up a query, the frame of a, and in that frame the way from the middle of a to that of b. The comparisons are
+ * written so that a NaN fails them. */
+GJK_INLINE gjk_status query_init(const machine *has, query *q, frame_a *f, double middles[3], const gjk_body *a,
+                                 const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b)
+{
+    double errors[2];
+    sub(q->offset, pose_b->translation, pose_a->translation);
+    has->relate(f, pose_a, pose_b, q->offset, errors);
+    double beyond = sum_of_sizes(pose_a->translation) + sum_of_sizes(pose_b->translation);
+    if (!((errors[0] <= GJK_ROTATION_TOLERANCE) & (errors[1] <= GJK_ROTATION_TOLERANCE) &
+          (beyond <= GJK_MAX_COORDINATE))) {
+        return GJK_BAD_POSE;
+    }
+    q->a = a;
+    q->b = b;
+    q->rotation_a = pose_a->rotation;
+    q->rotation_b = pose_b->rotation;
+    q->iterations = 0;
     rotate(middles, f->R, b->centre);
     for (int i = 0; i < 3; ++i) {
         middles[i] += f->t[i] - a->centre[i];
@@ -139,12 +189,13 @@ GJK_INLINE gjk_status query_init(query *q, frame_a *f, double middles[3], const 
     double coordinates = sum_of_sizes(f->t) + a->reach + b->reach;
     q->tolerance = GJK_GAP * extent + GJK_ROUNDING * coordinates;
     q->rounding = 16.0 * DBL_EPSILON * (extent + coordinates);
-    q->quick = error_a <= GJK_ROUNDING && q->rounding > QUICK_LEAST_ROUNDING && q->rounding < QUICK_MOST_ROUNDING;
+    q->quick = errors[0] <= GJK_ROUNDING && q->rounding > QUICK_LEAST_ROUNDING && q->rounding < QUICK_MOST_ROUNDING;
     return GJK_OK;
 }
 
 /* c has no point without a weight, and zeros from its count on. */
-GJK_INLINE void write_result(const query *q, const gjk_pose *pose_a, const closest *c, gjk_result *result)
+GJK_INLINE void write_result(const query *q, const gjk_pose *pose_a, const closest *c, double distance,
+                             gjk_result *result)
 {
     double mix_a[3] = {0.0, 0.0, 0.0}, mix_b[3] = {0.0, 0.0, 0.0}, core_a[3], core_b[3];
     for (int k = 0; k < 4; ++k) {
@@ -160,7 +211,7 @@ GJK_INLINE void write_result(const query *q, const gjk_pose *pose_a, const close
     rotate(core_b, q->rotation_b, mix_b);
     result->count = c->count;
     result->iterations = q->iterations;
-    result->distance = dot(c->normal, c->x) - (q->a->radius + q->b->radius);
+    result->distance = distance - (q->a->radius + q->b->radius);
     for (int i = 0; i < 3; ++i) {
         double n = c->normal[i];
         result->normal[i] = n;
@@ -176,8 +227,8 @@ GJK_INLINE void first_axis(double axis[3], const double middles[3], const gjk_ca
     memcpy(axis, size > 0.0 && size < INFINITY ? cache->axis : middles, 3 * sizeof *axis);
 }
 
-GJK_NOINLINE gjk_status distance_carefully(query *q, const double middles[3], const gjk_pose *pose_a,
-                                           gjk_workspace *work, gjk_result *result)
+static gjk_status distance_carefully(query *q, const double middles[3], const gjk_pose *pose_a, gjk_workspace *work,
+                                     gjk_result *result)
 {
     closest best;
     double swept = q->a->radius + q->b->radius, towards_b[3], lower, upper;
@@ -204,7 +255,34 @@ GJK_NOINLINE gjk_status distance_carefully(query *q, const double middles[3], co
         return GJK_NOT_CONVERGED;
     }
     drop_weightless(&best);
-    write_result(q, pose_a, &best, result);
+    write_result(q, pose_a, &best, dot(best.normal, best.x), result);
+    return GJK_OK;
+}
+
+/* What the quick descent leaves undone; tetrahedron is NULL unless it may hold the origin. */
+typedef struct rest {
+    query q;
+    frame_a f;
+    double middles[3];
+    gjk_point *tetrahedron;
+} rest;
+
+GJK_INLINE gjk_status finish_with(const machine *has, rest *r, const gjk_pose *pose_a, gjk_cache *cache,
+                                  gjk_workspace *work, gjk_result *result)
+{
+    query *q = &r->q;
+    double swept = q->a->radius + q->b->radius, upper;
+    closest best;
+    if (!(r->tetrahedron && inflate_quickly(has, q, &r->f, r->tetrahedron, work, &best, &upper))) {
+        return distance_carefully(q, r->middles, pose_a, work, result);
+    }
+    if (cache) {
+        rotate_back(cache->axis, q->rotation_a, best.normal);
+        cache->count = 0.0;
+    }
+    result->lower = best.lower - swept;
+    result->upper = upper - swept;
+    write_result(q, pose_a, &best, dot(best.normal, best.x), result);
     return GJK_OK;
 }
 
@@ -214,33 +292,30 @@ GJK_INLINE gjk_status distance_with(const machine *has, const gjk_body *a, const
     query q;
     closest best;
     frame_a f;
-    double middles[3], axis[3], upper;
-    gjk_status status = query_init(&q, &f, middles, a, pose_a, b, pose_b);
+    double middles[3], axis[3];
+    gjk_status status = query_init(has, &q, &f, middles, a, pose_a, b, pose_b);
     if (status != GJK_OK) {
         return status;
     }
-    double swept = a->radius + b->radius;
     first_axis(axis, middles, cache);
     quick s;
+    s.count = 0;
     if (q.quick && descend_quickly(has, &q, &f, axis, cache, &s, &best)) {
+        double swept = a->radius + b->radius;
         best.weight[3] = 0.0;
         best.point[3].index_a = best.point[3].index_b = 0;
         result->lower = best.lower - swept;
         result->upper = best.distance - swept;
-        write_result(&q, pose_a, &best, result);
+        write_result(&q, pose_a, &best, best.distance, result);
         return GJK_OK;
     }
-    if (q.quick && inflate_quickly(has, &q, &f, &s, work, &best, &upper)) {
-        if (cache) {
-            rotate_back(cache->axis, q.rotation_a, best.normal);
-            cache->count = 0.0;
-        }
-        result->lower = best.lower - swept;
-        result->upper = upper - swept;
-        write_result(&q, pose_a, &best, result);
-        return GJK_OK;
+    /* Copies, since what another function may write to cannot stay in registers. */
+    gjk_point tetrahedron[4];
+    rest r = {q, f, {middles[0], middles[1], middles[2]}, s.count == 4 ? tetrahedron : NULL};
+    for (int k = 0; k < 4 && s.count == 4; ++k) {
+        copy_point(tetrahedron + k, s.p + k);
     }
-    return distance_carefully(&q, middles, pose_a, work, result);
+    return has->finish(&r, pose_a, cache, work, result);
 }
 
 GJK_NOINLINE gjk_status intersects_carefully(query *q, const double middles[3], int32_t *answer)
@@ -263,22 +338,40 @@ GJK_INLINE gjk_status intersects_with(const machine *has, const gjk_body *a, con
     query q;
     frame_a f;
     double middles[3];
-    gjk_status status = query_init(&q, &f, middles, a, pose_a, b, pose_b);
+    gjk_status status = query_init(has, &q, &f, middles, a, pose_a, b, pose_b);
     if (status != GJK_OK) {
         return status;
     }
     int quickly = q.quick ? compare_quickly(has, &q, &f, middles, a->radius + b->radius) : 0;
     if (quickly == 0) {
-        return intersects_carefully(&q, middles, answer);
+        query kept = q;
+        double towards[3] = {middles[0], middles[1], middles[2]};
+        return intersects_carefully(&kept, towards, answer);
     }
     *answer = quickly < 0;
     return GJK_OK;
 }
 
-static const machine plain = {search_plain};
+static gjk_status finish_plain(rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
+                               gjk_result *result);
+static const machine plain = {search_plain, relate_plain, finish_plain};
+
+GJK_NOINLINE gjk_status finish_plain(rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
+                                     gjk_result *result)
+{
+    return finish_with(&plain, r, pose_a, cache, work, result);
+}
 
 #ifdef GJK_HAVE_AVX2
-static const machine avx2 = {search_avx2};
+static gjk_status finish_avx2(rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
+                              gjk_result *result);
+static const machine avx2 = {search_avx2, relate_avx2, finish_avx2};
+
+GJK_AVX2 GJK_NOINLINE gjk_status finish_avx2(rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
+                                             gjk_result *result)
+{
+    return finish_with(&avx2, r, pose_a, cache, work, result);
+}
 
 GJK_AVX2 static gjk_status distance_avx2(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b,
                                          const gjk_pose *pose_b, gjk_cache *cache, gjk_workspace *work,

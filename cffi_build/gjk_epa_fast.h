@@ -206,18 +206,18 @@ static int expand_quickly(quick_hull *m, const gjk_point *w, int32_t face)
 }
 
 /* The tetrahedron: a triangle, and the fan from the fourth point to its edges. */
-static void hull_init(quick_hull *m, const quick *s)
+static void hull_init(quick_hull *m, const gjk_point *p)
 {
     static const gjk_edge edge[3] = {{0, 2, 0, 2}, {2, 1, 0, 1}, {1, 0, 0, 0}};
     static const int32_t across[4][3] = {{3, 2, 1}, {0, 2, 3}, {0, 3, 1}, {0, 1, 2}};
     double e[3][3], n[3];
     for (int k = 0; k < 3; ++k) {
-        sub(e[k], s->p[k + 1].x, s->p[0].x);
+        sub(e[k], p[k + 1].x, p[0].x);
     }
     cross(n, e[0], e[1]);
     int outward = dot(n, e[2]) < 0.0;
     for (int k = 0; k < 4; ++k) {
-        copy_point(m->work->points + (outward || k > 1 ? k : 1 - k), s->p + k);
+        m->work->points[outward || k > 1 ? k : 1 - k] = p[k];
     }
     m->points = 4;
     m->work->horizon[0] = (gjk_edge){0, 1, 0, 0};
@@ -307,14 +307,11 @@ static int quick_witness(const quick_hull *m, const gjk_side *nearest, const dou
 
 /* From the four points where the quick descent ended: 1, with best and both bounds filled and certified, if the cores
  * overlap and nothing went wrong; else 0. */
-GJK_INLINE int inflate_quickly(const machine *has, query *q, const frame_a *f, const quick *s, gjk_workspace *work, closest *best,
-                           double *upper)
+GJK_INLINE int inflate_quickly(const machine *has, query *q, const frame_a *f, const gjk_point *tetrahedron,
+                               gjk_workspace *work, closest *best, double *upper)
 {
     quick_hull m = {.q = q, .f = f, .work = work, .ceiling = INFINITY};
-    if (s->count != 4) {
-        return 0;
-    }
-    hull_init(&m, s);
+    hull_init(&m, tetrahedron);
     for (int i = 0; i < QUICK_FACES; ++i) {
         int32_t face = heap_nearest(&m);
         if (face < 0) {

@@ -11,17 +11,21 @@ enum { QUICK_ITERATIONS = 32 };
 #define QUICK_LEAST_ROUNDING 1e-25
 #define QUICK_MOST_ROUNDING 1e-4
 
-/* What depends on the machine. All below is inlined into a caller that passes one as a constant, so that each machine
- * has its own copy with these inside. */
-typedef struct machine {
-    int32_t (*farthest)(const gjk_body *body, const double d[3]);
-} machine;
-
 /* The quick descent works in the frame of a: one rotation fewer a support point. */
 typedef struct frame_a {
     double R[9]; /* of b */
-    double t[3];
+    double t[4]; /* the last is no part of it: rows of three are stored as four */
 } frame_a;
+
+/* What depends on the machine. All below is inlined into a caller that passes one as a constant, so that each machine
+ * has its own copy with these inside. */
+struct rest;
+typedef struct machine {
+    int32_t (*farthest)(const gjk_body *body, const double d[3]);
+    void (*relate)(frame_a *f, const gjk_pose *a, const gjk_pose *b, const double offset[3], double errors[2]);
+    gjk_status (*finish)(struct rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
+                         gjk_result *result);
+} machine;
 
 /* A feature and its closest point to the origin, v = d / size: a support point needs the direction only, and is not kept
  * waiting by a division. */
@@ -256,11 +260,10 @@ GJK_INLINE int quick_holds(const quick *s)
 /* 0 if the weights do not give the point: those of a thin triangle lose digits. */
 GJK_INLINE int quick_finish(const query *q, const quick *s, double short_of, closest *best)
 {
-    double v[3], off[3], length = sqrt(s->dd), inverse = 1.0 / length;
-    scale(v, 1.0 / s->size, s->d);
-    scale(off, -1.0, v);
+    double off[3], x[3], per_whole = 1.0 / s->whole, per_size = 1.0 / s->size;
+    scale(off, -per_size, s->d);
     for (int k = 0; k < 3; ++k) {
-        best->weight[k] = k < s->count ? s->weight[k] / s->whole : 0.0;
+        best->weight[k] = k < s->count ? s->weight[k] * per_whole : 0.0;
         best->point[k].index_a = k < s->count ? s->p[k].index_a : 0;
         best->point[k].index_b = k < s->count ? s->p[k].index_b : 0;
         add_scaled(off, best->weight[k], s->p[k].x);
@@ -268,10 +271,11 @@ GJK_INLINE int quick_finish(const query *q, const quick *s, double short_of, clo
     if (!(dot(off, off) <= q->tolerance * q->tolerance)) {
         return 0;
     }
-    rotate(best->x, q->rotation_a, v);
-    best->distance = length / s->size;
-    scale(best->normal, 1.0 / best->distance, best->x);
-    best->lower = best->distance - larger(short_of, 0.0) * inverse;
+    rotate(x, q->rotation_a, s->d);
+    double length = norm(x), per_length = 1.0 / length;
+    scale(best->normal, per_length, x);
+    best->distance = length * per_size;
+    best->lower = best->distance - larger(short_of, 0.0) * per_length;
     best->count = s->count;
     return 1;
 }

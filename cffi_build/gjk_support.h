@@ -174,15 +174,26 @@ GJK_INLINE int32_t farthest_climbing(const gjk_body *body, const double d[3])
     return best;
 }
 
-static inline int32_t search_plain(const gjk_body *body, const double d[3])
+/* Climbing stays a call: inlined it would take registers from the scan. */
+GJK_NOINLINE int32_t climb_plain(const gjk_body *body, const double d[3])
 {
-    return body->first ? farthest_climbing(body, d) : farthest_plain(body, d);
+    return farthest_climbing(body, d);
+}
+
+GJK_INLINE int32_t search_plain(const gjk_body *body, const double d[3])
+{
+    return body->first ? climb_plain(body, d) : farthest_plain(body, d);
 }
 
 #ifdef GJK_HAVE_AVX2
+GJK_AVX2 GJK_NOINLINE int32_t climb_avx2(const gjk_body *body, const double d[3])
+{
+    return farthest_climbing(body, d);
+}
+
 GJK_AVX2 GJK_INLINE int32_t search_avx2(const gjk_body *body, const double d[3])
 {
-    return body->first ? farthest_climbing(body, d) : farthest_avx2(body, d);
+    return body->first ? climb_avx2(body, d) : farthest_avx2(body, d);
 }
 
 GJK_AVX2 GJK_NOINLINE int32_t call_avx2(const gjk_body *body, const double d[3])
