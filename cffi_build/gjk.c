@@ -354,7 +354,7 @@ GJK_INLINE gjk_status intersects_with(const machine *has, const gjk_body *a, con
 
 static gjk_status finish_plain(rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
                                gjk_result *result);
-static const machine plain = {search_plain, relate_plain, finish_plain};
+static const machine plain = {search_plain, relate_plain, least_plain, look_plain, finish_plain};
 
 GJK_NOINLINE gjk_status finish_plain(rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
                                      gjk_result *result)
@@ -365,7 +365,7 @@ GJK_NOINLINE gjk_status finish_plain(rest *r, const gjk_pose *pose_a, gjk_cache 
 #ifdef GJK_HAVE_AVX2
 static gjk_status finish_avx2(rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
                               gjk_result *result);
-static const machine avx2 = {search_avx2, relate_avx2, finish_avx2};
+static const machine avx2 = {search_avx2, relate_avx2, least_avx2, look_avx2, finish_avx2};
 
 GJK_AVX2 GJK_NOINLINE gjk_status finish_avx2(rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
                                              gjk_result *result)

@@ -23,6 +23,8 @@ struct rest;
 typedef struct machine {
     int32_t (*farthest)(const gjk_body *body, const double d[3]);
     void (*relate)(frame_a *f, const gjk_pose *a, const gjk_pose *b, const double offset[3], double errors[2]);
+    int32_t (*least)(const double *keys, int32_t count);
+    int32_t (*look)(gjk_workspace *work, int32_t count, const double w[3]);
     gjk_status (*finish)(struct rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
                          gjk_result *result);
 } machine;

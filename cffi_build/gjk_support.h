@@ -27,7 +27,7 @@
 /* Vertices come in rows of this many, the last one repeated to fill. */
 enum { ROW = 8 };
 /* Directions to start a climb from: each face of a cube in CELLS x CELLS. */
-enum { CELLS = 4 };
+enum { CELLS = 16 };
 
 typedef struct query {
     const gjk_body *a, *b;
