@@ -163,17 +163,18 @@ GJK_AVX2 GJK_INLINE void relate_avx2(frame_a *f, const gjk_pose *a, const gjk_po
 }
 #endif
 
-/* Sets up a query, the frame of a, and in that frame the way from the middle of a to that of b. The comparisons are
- * written so that a NaN fails them. */
+/* Sets up a query, the frame of a, and in that frame the way from the middle of a to that of b. A NaN
+ * fails the comparisons, which are all one branch. */
 GJK_INLINE gjk_status query_init(const machine *has, query *q, frame_a *f, double middles[3], const gjk_body *a,
                                  const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b)
 {
     double errors[2];
     sub(q->offset, pose_b->translation, pose_a->translation);
     has->relate(f, pose_a, pose_b, q->offset, errors);
-    double beyond = sum_of_sizes(pose_a->translation) + sum_of_sizes(pose_b->translation);
-    if (!((errors[0] <= GJK_ROTATION_TOLERANCE) & (errors[1] <= GJK_ROTATION_TOLERANCE) &
-          (beyond <= GJK_MAX_COORDINATE))) {
+    int rotated = (errors[0] <= GJK_ROTATION_TOLERANCE) & (errors[1] <= GJK_ROTATION_TOLERANCE);
+    int within = (sum_of_sizes(pose_a->translation) <= GJK_MAX_COORDINATE) &
+                 (sum_of_sizes(pose_b->translation) <= GJK_MAX_COORDINATE);
+    if (!(rotated & within)) {
         return GJK_BAD_POSE;
     }
     q->a = a;
@@ -302,8 +303,6 @@ GJK_INLINE gjk_status distance_with(const machine *has, const gjk_body *a, const
     s.count = 0;
     if (q.quick && descend_quickly(has, &q, &f, axis, cache, &s, &best)) {
         double swept = a->radius + b->radius;
-        best.weight[3] = 0.0;
-        best.point[3].index_a = best.point[3].index_b = 0;
         result->lower = best.lower - swept;
         result->upper = best.distance - swept;
         write_result(&q, pose_a, &best, best.distance, result);

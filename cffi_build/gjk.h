@@ -122,7 +122,7 @@ typedef struct gjk_edge {
     int32_t side;  /* which edge of it */
 } gjk_edge;
 
-/* Scratch of EPA, some 430 kB; contents mean nothing between calls. */
+/* Scratch of EPA, some 410 kB; contents mean nothing between calls. */
 typedef struct gjk_workspace {
     gjk_point points[GJK_MAX_POINTS];
     gjk_face faces[GJK_MAX_FACES];

@@ -17,14 +17,15 @@ typedef struct frame_a {
     double t[4]; /* the last is no part of it: rows of three are stored as four */
 } frame_a;
 
-/* What depends on the machine. All below is inlined into a caller that passes one as a constant, so that each machine
- * has its own copy with these inside. */
+/* What depends on the machine. The functions that take one are inlined into a caller that passes it as a constant, so
+ * that each machine has a copy of them with its own functions inside, and is asked for once a query. */
 struct rest;
 typedef struct machine {
     int32_t (*farthest)(const gjk_body *body, const double d[3]);
     void (*relate)(frame_a *f, const gjk_pose *a, const gjk_pose *b, const double offset[3], double errors[2]);
     int32_t (*least)(const double *keys, int32_t count);
     int32_t (*look)(gjk_workspace *work, int32_t count, const double w[3]);
+    /* Not inlined: it would take registers from the quick descent. */
     gjk_status (*finish)(struct rest *r, const gjk_pose *pose_a, gjk_cache *cache, gjk_workspace *work,
                          gjk_result *result);
 } machine;
@@ -279,6 +280,8 @@ GJK_INLINE int quick_finish(const query *q, const quick *s, double short_of, clo
     best->distance = length * per_size;
     best->lower = best->distance - larger(short_of, 0.0) * per_length;
     best->count = s->count;
+    best->weight[3] = 0.0;
+    best->point[3].index_a = best->point[3].index_b = 0;
     return 1;
 }
 

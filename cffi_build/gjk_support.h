@@ -1,5 +1,5 @@
-/* Part of gjk.c: a query, and the farthest vertex of a body along a direction, found in one of four ways: all vertices,
- * four at a time where the machine can, or by climbing along the edges of a large hull. */
+/* Part of gjk.c: a query, and the farthest vertex of a body along a direction: by looking at all vertices, four at a
+ * time where the machine can, or by climbing along the edges of a large hull. */
 #ifndef GJK_SUPPORT_H
 #define GJK_SUPPORT_H
 
@@ -196,17 +196,18 @@ GJK_AVX2 GJK_INLINE int32_t search_avx2(const gjk_body *body, const double d[3])
     return body->first ? climb_avx2(body, d) : farthest_avx2(body, d);
 }
 
-GJK_AVX2 GJK_NOINLINE int32_t call_avx2(const gjk_body *body, const double d[3])
+GJK_AVX2 GJK_NOINLINE int32_t farthest_wide(const gjk_body *body, const double d[3])
 {
     return search_avx2(body, d);
 }
 #endif
 
+/* As the machine can, asked each time. */
 static int32_t farthest(const gjk_body *body, const double d[3])
 {
 #ifdef GJK_HAVE_AVX2
     if (body->wide) {
-        return call_avx2(body, d);
+        return farthest_wide(body, d);
     }
 #endif
     return search_plain(body, d);
