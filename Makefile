@@ -41,11 +41,13 @@ lint: $(VENV)/.installed-test
 unit: $(VENV)/.installed-test
 	$(BIN)/pytest -n 2
 
-# Random and degenerate pairs against the definition of distance, with the sanitisers on and then at full speed.
+# Random and degenerate pairs against the definition of distance: with the sanitisers on, without AVX2, at full speed.
 stress:
 	mkdir -p build/c
 	$(CC) -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all tests/c/stress_gjk.c -o build/c/checked -lm
 	build/c/checked 50000
+	$(CC) -std=c11 -O3 -DGJK_PLAIN tests/c/stress_gjk.c -o build/c/plain -lm
+	build/c/plain 100000
 	$(CC) -std=c11 -O3 tests/c/stress_gjk.c -o build/c/stress -lm
 	build/c/stress 1000000
 

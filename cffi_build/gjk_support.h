@@ -9,6 +9,7 @@
 #include <float.h>
 #include <string.h>
 
+/* GJK_PLAIN is for tests: what other machines do. */
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(GJK_PLAIN)
 #define GJK_HAVE_AVX2 1
 #include <immintrin.h>
