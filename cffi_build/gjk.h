@@ -38,6 +38,7 @@
 #define GJK_MAX_ITERATIONS 512
 #define GJK_MAX_POINTS 1024
 #define GJK_MAX_FACES 2048
+#define GJK_LANES 4
 
 typedef enum gjk_status {
     GJK_OK = 0,
@@ -49,9 +50,6 @@ typedef enum gjk_status {
     GJK_BAD_MOTION     /* a velocity or a time that is not one */
 } gjk_status;
 
-/* How the farthest vertex along a direction is looked for; chosen for the body and the machine when it is made. */
-typedef enum gjk_search { GJK_SCAN, GJK_SCAN_AVX2, GJK_CLIMB } gjk_search;
-
 /* Written by gjk_body_init and gjk_body_climb, read only after. All arrays stay the caller's and must outlive the
  * body. */
 typedef struct gjk_body {
@@ -59,7 +57,7 @@ typedef struct gjk_body {
     const double *lanes;    /* the same by coordinate: padded x, then y, then z */
     const int32_t *first, *neighbours, *starts; /* for climbing, or NULL */
     int32_t count, padded;
-    gjk_search search;
+    int32_t wide; /* the machine has AVX2 */
     double radius;
     double centre[3]; /* middle of the bounding box */
     double bound;     /* largest distance of a vertex from centre */
@@ -112,13 +110,10 @@ typedef struct gjk_face {
     int32_t visible; /* number of the expansion that last saw the face */
 } gjk_face;
 
-/* A face of the quick EPA, which measures less. */
+/* Corners of a face of the quick EPA; what it measures of a face is in lanes, below. */
 typedef struct gjk_side {
-    double normal[3]; /* outward, as long as twice the area */
-    double sight;     /* a point beyond this along normal sees the face */
     int32_t vertex[3], across[3]; /* as above */
-    int32_t alive;
-    int32_t doubtful; /* may not see the origin from inside */
+    int32_t doubtful;             /* may not see the origin from inside */
 } gjk_side;
 
 typedef struct gjk_edge {
@@ -127,13 +122,7 @@ typedef struct gjk_edge {
     int32_t side;  /* which edge of it */
 } gjk_edge;
 
-/* Of the quick EPA's heap. */
-typedef struct gjk_entry {
-    double key; /* offset of the face, squared, with its sign */
-    int32_t face;
-} gjk_entry;
-
-/* Scratch of EPA, some 430 kB; contents mean nothing between calls. */
+/* Scratch of EPA, some 410 kB; contents mean nothing between calls. */
 typedef struct gjk_workspace {
     gjk_point points[GJK_MAX_POINTS];
     gjk_face faces[GJK_MAX_FACES];
@@ -142,7 +131,10 @@ typedef struct gjk_workspace {
     int32_t stack[GJK_MAX_FACES];
     int32_t spare[GJK_MAX_FACES];
     gjk_side sides[GJK_MAX_FACES];
-    gjk_entry heap[GJK_MAX_FACES];
+    /* Of each side: its outward normal, as long as twice the area; a point beyond sight along the normal sees it; key,
+     * the offset of its plane squared, with its sign. GJK_LANES more, so that all may be looked at in fours. */
+    double normal[3][GJK_MAX_FACES + GJK_LANES], sight[GJK_MAX_FACES + GJK_LANES], key[GJK_MAX_FACES + GJK_LANES];
+    uint8_t seen[GJK_MAX_FACES + GJK_LANES];
 } gjk_workspace;
 
 /* Whether a pose is one: finite, within range, its rotation right-handed and orthonormal within the tolerance. */
@@ -158,7 +150,7 @@ gjk_status gjk_body_init(gjk_body *body, const double *vertices, int32_t count, 
 /* Lets queries climb along the edges of the body: vertex i has the neighbours neighbours[first[i]] up to, not including,
  * neighbours[first[i + 1]]. The vertices must be those of a convex polyhedron and the neighbours all its edges, else
  * answers are wrong. Fills starts, GJK_STARTS long. */
-#define GJK_STARTS 96
+#define GJK_STARTS 1536
 void gjk_body_climb(gjk_body *body, const int32_t *first, const int32_t *neighbours, int32_t *starts);
 
 /* Signed distance of the swept bodies. cache may be NULL. GJK_OK fills result. GJK_NOT_CONVERGED fills lower, upper and

@@ -19,6 +19,23 @@ static void combine(closest *c)
     c->distance = norm(c->x);
 }
 
+/* Leaves the points with a weight, and nothing in the other places. */
+static void drop_weightless(closest *c)
+{
+    int used = 0;
+    for (int k = 0; k < c->count; ++k) {
+        if (c->weight[k] > 0.0) {
+            c->weight[used] = c->weight[k];
+            c->point[used++] = c->point[k];
+        }
+    }
+    for (int k = used; k < 4; ++k) {
+        c->weight[k] = 0.0;
+        c->point[k].index_a = c->point[k].index_b = 0;
+    }
+    c->count = used;
+}
+
 static void closest_on_vertex(closest *c, const gjk_point *p)
 {
     c->count = 1;

@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef GJK_PLAIN
-#undef __x86_64__
-#endif
 #define gjk_distance unchecked_distance
 #define gjk_intersects unchecked_intersects
 #include "../../cffi_build/gjk.c"
