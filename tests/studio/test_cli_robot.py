@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
+from simloop.fmus.export import UNITS
 from simloop.models.arm import Arm, Tools
 from simloop.models.robot_file import read_robot
 from simloop.studio.cli import main
