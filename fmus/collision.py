@@ -71,6 +71,7 @@ class Collision(Slave):
         self.time_to_contact[0] = found.time_to_contact(self.v)
         if found.names:
             self.point_a[:], self.point_b[:], self.normal[:] = found.point_a, found.point_b, found.normal
-            self.pair[0] = found.nearest + 1
-            for name, body in zip(("body_a", "body_b"), found.names[found.nearest], strict=True):
-                self.set_text(name, body)
+            if self.pair[0] != found.nearest + 1:
+                self.pair[0] = found.nearest + 1
+                for name, body in zip(("body_a", "body_b"), found.names[found.nearest], strict=True):
+                    self.set_text(name, body)

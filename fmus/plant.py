@@ -94,6 +94,7 @@ class Plant(Slave):
             integrator=self.text("integrator"),
             gears={i: Gear(float(stiffness[i]), float(damping[i])) for i in np.flatnonzero(stiffness).tolist()},
         )
+        self._elastic = bool(stiffness.any())
         self._events = self.text("contact") == "events"
         self._at_motor = self.text("encoder") == "motor"
 
@@ -103,7 +104,7 @@ class Plant(Slave):
         self._tell(self._healthy)
 
     def step(self, time: float, h: float) -> None:
-        if self.fault.any():
+        if np.count_nonzero(self.fault):
             for value in self.fault:
                 check_fault(value)
         self.tau_applied[:] = self._plant.step(self.state.robot, self.tau, self.f_ext, self.fault, self._size, time, h)
@@ -113,7 +114,7 @@ class Plant(Slave):
         moves = self.state.robot.moves
         self.q_true[:] = moves.q[: self._n]
         self.v[:] = moves.v[: self._n]
-        self.q_motor[:] = moves.q[self._plant.driven]
+        self.q_motor[:] = moves.q[self._plant.driven] if self._elastic else self.q_true
         self._measure(fault)
         self.gap[0] = self._plant.gap
         if self._events:
@@ -129,7 +130,7 @@ class Plant(Slave):
 
     def _measure(self, fault: Vector) -> None:
         source, before = self.q_motor if self._at_motor else self.q_true, self.state.fault
-        if not (self._sigma > 0.0 or fault.any()):
+        if not (self._sigma > 0.0 or np.count_nonzero(fault)):
             self.q[:] = source
             before[:] = 0.0
             return

@@ -20,27 +20,27 @@ class Recorder:
     """
 
     def __init__(self, system: System, skip: Iterable[tuple[str, str]] = ()) -> None:
-        self._names: list[str] = ["time"]
-        self._types: list[type[np.generic]] = [np.float64]
-        groups: list[tuple[str, list[str]]] = []
+        wanted: list[tuple[str, str, str]] = []
         outside = set(system.undriven_inputs()) - set(skip)
         for name, component in system.components.items():
-            group = [
-                v.name
+            wanted += [
+                (name, v.type, v.name)
                 for v in component.variables.values()
                 if v.type in _DTYPES and (v.causality == "output" or (name, v.name) in outside)
             ]
-            groups.append((name, group))
-            self._names += [f"{name}.{variable}" for variable in group]
-            self._types += [_DTYPES[component.variables[variable].type] for variable in group]
-        self._row = np.zeros(len(self._names))
+        # In the row, variables of one type stand together, so that one call reads them straight into their place.
+        groups: dict[tuple[str, str], list[str]] = {}
+        for name, kind, variable in wanted:
+            groups.setdefault((name, kind), []).append(variable)
+        self._row = np.zeros(1 + len(wanted))
         self._reads = []
+        places: dict[str, tuple[int, type[np.generic]]] = {"time": (0, np.float64)}
         first = 1
-        for name, group in groups:
-            if group:
-                place = self._row[first : first + len(group)]
-                self._reads.append(system.components[name].reader(group, place))
-                first += len(group)
+        for (name, kind), group in groups.items():
+            self._reads.append(system.components[name].reader(group, self._row[first : first + len(group)]))
+            places |= {f"{name}.{variable}": (first + i, _DTYPES[kind]) for i, variable in enumerate(group)}
+            first += len(group)
+        self._columns = {name: places[name] for name in ("time", *(f"{c}.{v}" for c, _, v in wanted))}
         self._chunks: list[Vector] = []
         self._used = _CHUNK_ROWS
 
@@ -49,16 +49,15 @@ class Recorder:
         for read in self._reads:
             read()
         if self._used == _CHUNK_ROWS:
-            self._chunks.append(np.empty((_CHUNK_ROWS, len(self._names))))
+            self._chunks.append(np.empty((_CHUNK_ROWS, len(self._row))))
             self._used = 0
         self._chunks[-1][self._used] = self._row
         self._used += 1
 
     def result(self, *, complete: bool) -> Result:
         rows = self._chunks[:-1] + [chunk[: self._used] for chunk in self._chunks[-1:]]
-        table = np.concatenate(rows) if rows else np.empty((0, len(self._names)))
+        table = np.concatenate(rows) if rows else np.empty((0, len(self._row)))
         columns = {
-            name: np.ascontiguousarray(table[:, i]).astype(kind)
-            for i, (name, kind) in enumerate(zip(self._names, self._types, strict=True))
+            name: np.ascontiguousarray(table[:, place]).astype(kind) for name, (place, kind) in self._columns.items()
         }
         return Result(columns, complete=complete)

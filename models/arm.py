@@ -64,6 +64,10 @@ class Arm:
         self.data = mujoco.MjData(self.model)
         mujoco.mj_setConst(self.model, self.data)
         self.n = int(self.model.nv)
+        # MuJoCo's own arrays, looked up once: they stay where they are.
+        data = self.data
+        self._qpos, self._qvel, self._qacc = data.qpos, data.qvel, data.qacc
+        self._warm, self._applied, self._inverse = data.qacc_warmstart, data.qfrc_applied, data.qfrc_inverse
         self._M = np.zeros((self.n, self.n))
         self._J_point = np.zeros((3, self.n))
 
@@ -95,16 +99,15 @@ class Arm:
 
     def step(self, state: ArmState, force: Vector, h: float) -> None:
         """Advance `state` in place by one step of h s under joint forces (N or N·m) (S1, 3.2)."""
-        data = self.data
         self.model.opt.timestep = h
-        data.qpos[:] = state.q
-        data.qvel[:] = state.v
-        data.qacc_warmstart[:] = state.warm
-        data.qfrc_applied[:] = force
-        mujoco.mj_step(self.model, data)
-        state.q[:] = data.qpos
-        state.v[:] = data.qvel
-        state.warm[:] = data.qacc_warmstart
+        self._qpos[:] = state.q
+        self._qvel[:] = state.v
+        self._warm[:] = state.warm
+        self._applied[:] = force
+        mujoco.mj_step(self.model, self.data)
+        state.q[:] = self._qpos
+        state.v[:] = self._qvel
+        state.warm[:] = self._warm
 
     def energy(self, state: ArmState) -> float:
         """Kinetic and potential energy, J."""
@@ -117,14 +120,13 @@ class Arm:
 
     def inverse(self, q: Vector, v: Vector, v_next: Vector, h: float, out: Vector) -> None:
         """Joint forces that take velocity v at q to v_next in one step of h s."""
-        data = self.data
         self.model.opt.timestep = h
-        data.qpos[:] = q
-        data.qvel[:] = v
-        np.subtract(v_next, v, out=data.qacc)
-        data.qacc /= h
-        mujoco.mj_inverse(self.model, data)
-        out[:] = data.qfrc_inverse
+        self._qpos[:] = q
+        self._qvel[:] = v
+        np.subtract(v_next, v, out=self._qacc)
+        np.divide(self._qacc, h, out=self._qacc)
+        mujoco.mj_inverse(self.model, self.data)
+        out[:] = self._inverse
 
     def inertia(self, h: float = 0.0) -> Vector:
         """Joint-space inertia matrix at the position of the last call, shared between calls.
@@ -142,7 +144,7 @@ class Arm:
 
     def kinematics(self, q: Vector) -> None:
         """Place the bodies at q; then tools, `inertia`, `solve_inertia` and geom poses are those of q."""
-        self.data.qpos[:] = q
+        self._qpos[:] = q
         mujoco.mj_fwdPosition(self.model, self.data)
 
     def point_jacobian(self, body: int, point: Vector) -> Vector:
@@ -164,19 +166,20 @@ class Tools:
 
     def __init__(self, arm: Arm, names: tuple[str, ...]) -> None:
         self._arm = arm
-        self._ids = [arm.model.site(name).id for name in names]
+        self._ids = np.array([arm.model.site(name).id for name in names])
         self.size = 3 * len(names)
-        self._p = np.zeros(self.size)
+        self._p = np.zeros((len(names), 3))
         self._J = np.zeros((self.size, arm.n))
+        self._blocks = [(int(site), self._J[3 * i : 3 * i + 3]) for i, site in enumerate(self._ids)]
+        self._site_xpos = arm.data.site_xpos
 
     def position(self) -> Vector:
         """Tool positions after `arm.kinematics`, shared between calls."""
-        for i, site in enumerate(self._ids):
-            self._p[3 * i : 3 * i + 3] = self._arm.data.site_xpos[site]
-        return self._p
+        self._site_xpos.take(self._ids, axis=0, out=self._p)
+        return self._p.reshape(-1)
 
     def jacobian(self) -> Vector:
         """Tool velocities per joint velocity, (3 k, n), after `arm.kinematics`; shared between calls."""
-        for i, site in enumerate(self._ids):
-            mujoco.mj_jacSite(self._arm.model, self._arm.data, self._J[3 * i : 3 * i + 3], None, site)
+        for site, block in self._blocks:
+            mujoco.mj_jacSite(self._arm.model, self._arm.data, block, None, site)
         return self._J

@@ -43,16 +43,23 @@ class Clearance:
         pairs = _pairs((pairs_of or arm).model)
         geoms = sorted({geom for pair in pairs for geom in pair})
         place = {geom: i for i, geom in enumerate(geoms)}
-        # A frame, which gets one box, is a moving body; what stands in the world is a frame each, being far apart.
-        homes = [("body", int(body)) if model.body_weldid[body] else ("geom", g) for g, body in _bodies(model, geoms)]
-        frames = sorted(set(homes))
+        # A frame, which gets one box, is a body that moves; what stands in the world is a frame each, being far apart.
+        standing = [geom for geom in geoms if not model.body_weldid[model.geom_bodyid[geom]]]
+        own = {geom: model.nbody + i for i, geom in enumerate(standing)}
         members = [
-            Member(_hull(model, geom), frames.index(home), _on_frame(model, geom) if home[0] == "body" else None)
-            for geom, home in zip(geoms, homes, strict=True)
+            Member(_hull(model, geom), own[geom], None)
+            if geom in own
+            else Member(_hull(model, geom), int(model.geom_bodyid[geom]), _on_frame(model, geom))
+            for geom in geoms
         ]
-        self._moving = np.array([i for kind, i in frames if kind == "body"], dtype=int)
-        self._standing = np.array([i for kind, i in frames if kind == "geom"], dtype=int)
-        self._scene = Scene(members, [(place[i], place[j]) for i, j in pairs], len(frames)) if pairs else None
+        frames = model.nbody + len(standing)
+        self._scene = Scene(members, [(place[i], place[j]) for i, j in pairs], frames) if pairs else None
+        if self._scene is not None:
+            arm.kinematics(model.qpos0)
+            self._scene.translations[model.nbody :] = arm.data.geom_xpos[standing]
+            self._scene.rotations[model.nbody :] = arm.data.geom_xmat[standing].reshape(-1, 3, 3)
+            self._positions, self._turns = self._scene.translations[: model.nbody], self._scene.rotations[: model.nbody]
+            self._xpos, self._xmat = arm.data.xpos, arm.data.xmat.reshape(-1, 3, 3)
         self.memory = np.zeros((0, MEMORY)) if self._scene is None else self._scene.memory
         """What the pairs remember from one update to the next: the only state."""
         self.names: list[tuple[str, str]] = []
@@ -77,15 +84,9 @@ class Clearance:
         self.point_a[:], self.point_b[:], self.normal[:] = scene.point_a, scene.point_b, scene.normal
 
     def _place(self, q: Vector) -> None:
-        scene = self._scene
-        assert scene is not None
         self._arm.kinematics(q)
-        data = self._arm.data
-        moving = len(self._moving)
-        scene.translations[:moving] = data.xpos[self._moving]
-        scene.rotations[:moving] = data.xmat[self._moving].reshape(-1, 3, 3)
-        scene.translations[moving:] = data.geom_xpos[self._standing]
-        scene.rotations[moving:] = data.geom_xmat[self._standing].reshape(-1, 3, 3)
+        self._positions[:] = self._xpos
+        self._turns[:] = self._xmat
 
     def near(self, q: Vector, margin: float) -> tuple[NDArray[np.int32], Vector]:
         """The pairs that are within `margin` m at q, and their distances; independent of what was asked before."""
@@ -132,10 +133,6 @@ class Clearance:
             return np.zeros(self._arm.n)
         a, b = (int(self._arm.model.geom_bodyid[geom]) for geom in self._pair_geoms[self.nearest])
         return self._arm.parting(a, self.point_a, b, self.point_b, self.normal)
-
-
-def _bodies(model: mujoco.MjModel, geoms: list[int]) -> list[tuple[int, int]]:
-    return [(geom, int(model.geom_bodyid[geom])) for geom in geoms]
 
 
 def _on_frame(model: mujoco.MjModel, geom: int) -> tuple[Vector, Vector]:

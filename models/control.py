@@ -40,7 +40,7 @@ class ControlSimulation:
         self, q: Vector, v: Vector, v_d: Vector, h: float, tau: Vector, reached: Vector, fault: Vector | None = None
     ) -> None:
         """Write the joint forces for v_d into `tau` and the velocity they give into `reached`."""
-        if fault is not None and fault.any():
+        if fault is not None and np.count_nonzero(fault):
             self._force_of_the_rest(q, v, v_d, h, tau, reached, fault)
             return
         self._arm.inverse(q, v, v_d, h, tau)

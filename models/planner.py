@@ -20,6 +20,8 @@ from simloop.models.detour import Detour, DetourPlan
 LAG_TIME = 0.005
 # A direction in which the tools move less than this part of the easiest one is one they cannot move in.
 RANK_TOLERANCE = 1e-9
+# With pivots no farther apart than this, the tools can move in every direction and no such question arises.
+SURELY_FREE = 1e-6
 # A plan counts its steps to the goal; beyond this, m, it would lose count.
 FARTHEST_GOAL = 1e6
 
@@ -93,25 +95,26 @@ class OnlinePlanner:
         When `fault` (n) tells that joints cannot be driven any more, the others take a detour to a posture that still
         has the tools at the goal.
         """
-        if fault is not None and fault.any():
+        if fault is not None and np.count_nonzero(fault):
             self._detour.step(plan.detour, q, fault, h, plan.q)
             return
-        seeded = self._seed(plan, q, v, h)
+        J = self._seed(plan, q, v, h)
         # Three coordinates at a time are quicker as plain floats than as arrays.
         p, lag, speeds = self.tools.position().tolist(), plan.lag.tolist(), plan.speed.tolist()
         move: list[float] = []
         for i, speed in enumerate(speeds):
             tool = slice(3 * i, 3 * i + 3)
-            speeds[i], change = self._advance_tool(speed, p[tool], self._goal[tool], lag[tool], h, seeded)
+            speeds[i], change = self._advance_tool(speed, p[tool], self._goal[tool], lag[tool], h, J is not None)
             move += change
         plan.speed[:] = speeds
         plan.command[:] = move
         plan.command /= h
         if any(move):
-            plan.q += self._joint_change(np.array(move))
+            plan.q += self._joint_change(np.array(move), self.tools.jacobian() if J is None else J)
 
-    def _seed(self, plan: Plan, q: Vector, v: Vector, h: float) -> bool:
-        """Place the arm where the plan goes on from: the robot's position, or inside the band the plan's own."""
+    def _seed(self, plan: Plan, q: Vector, v: Vector, h: float) -> Vector | None:
+        """Place the arm where the plan goes on from: at the robot's position, which gives the tools' Jacobian there, or
+        inside the band at the plan's own."""
         if self._band > 0.0:
             self._arm.kinematics(plan.q)
             planned = self.tools.position().copy()
@@ -119,12 +122,13 @@ class OnlinePlanner:
             off = (self.tools.position() - planned).reshape(-1, 3)
             if np.max(np.linalg.norm(off, axis=1)) <= self._band:
                 self._arm.kinematics(plan.q)
-                return False
+                return None
         else:
             self._arm.kinematics(q)
         plan.q[:] = q
-        plan.lag += (plan.command - self.tools.jacobian() @ v - plan.lag) * (h / (h + LAG_TIME))
-        return True
+        J = self.tools.jacobian()
+        plan.lag += (plan.command - J @ v - plan.lag) * (h / (h + LAG_TIME))
+        return J
 
     def _advance_tool(
         self, speed: float, p: list[float], goal: list[float], lag: list[float], h: float, seeded: bool
@@ -147,15 +151,18 @@ class OnlinePlanner:
         along = move[0] * direction[0] + move[1] * direction[1] + move[2] * direction[2]
         return speed, way if along >= distance else move
 
-    def _joint_change(self, dp: Vector) -> Vector:
+    def _joint_change(self, dp: Vector, J: Vector) -> Vector:
         """Joint change for a tool change, as the model itself gives way when its tools are pulled: inertia-weighted
-        (S1, 4.2)."""
-        J = self.tools.jacobian()
+        (S1, 4.2). What the tools cannot do is left out."""
         self._arm.solve_inertia(J, self._JMinv)
-        mobility, axes, _ = lapack.dsyevd(J @ self._JMinv.T)
-        free = mobility > RANK_TOLERANCE * mobility[-1]
-        axes = axes[:, free]
-        pull = axes @ ((dp @ axes) / mobility[free])
+        mobility = J @ self._JMinv.T
+        factor, pull, failed = lapack.dposv(mobility, dp)
+        pivots = factor.ravel()[:: len(dp) + 1]
+        if failed or pivots.min() ** 2 <= SURELY_FREE * pivots.max() ** 2:
+            values, axes, _ = lapack.dsyevd(mobility)
+            free = values > RANK_TOLERANCE * values[-1]
+            axes = axes[:, free]
+            pull = axes @ ((dp @ axes) / values[free])
         change: Vector = pull @ self._JMinv
         return change
 

@@ -75,6 +75,7 @@ class RobotPlant:
         self._whole = Arm(mjcf, mass_error=mass_error)
         n = self.n = self._whole.n
         self._torque_limits = self._whole.torque_limits
+        self._least_torques = -self._torque_limits
         self.driven = np.array([n + i if i in self._gears else i for i in range(n)])
         """Where in `moves` each motor's side stands: the rotor of an elastic gear, else the joint."""
         self._free = self._shape = self._make_shape({})
@@ -92,17 +93,21 @@ class RobotPlant:
         self, state: RobotState, tau: Vector, f_ext: Vector, fault: Vector, size: Vector, time: float, h: float
     ) -> Vector:
         """Advance by h s from `time`; returns the motor forces that acted, shared between calls."""
-        if fault.any() or state.frozen.any():
+        if np.count_nonzero(fault) or np.count_nonzero(state.frozen):
             applied = self._faulty_forces(tau, fault, size)
             self._lock(state, fault)
         else:
-            applied = np.clip(tau, -self._torque_limits, self._torque_limits, out=self._applied)
+            applied = np.minimum(tau, self._torque_limits, out=self._applied)
+            np.maximum(applied, self._least_torques, out=applied)
             self._shape = self._free
         shape, moves, part = self._shape, state.moves, self._shape.state
-        force = self._force
-        force[: self.n], force[self.n :] = f_ext, 0.0
-        force[self.driven] += applied
-        moving = shape.moving
+        moving, force = shape.moving, self._force
+        force[: self.n] = f_ext
+        if self._gears:
+            force[self.n :] = 0.0
+            force[self.driven] += applied
+        else:
+            force[: self.n] += applied
         part.q[:], part.v[:], part.warm[:] = moves.q[moving], moves.v[moving], moves.warm[moving]
         if shape.events is None:
             shape.arm.step(part, force[moving], h)
