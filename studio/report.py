@@ -26,7 +26,7 @@ def write_report(
         notice=_notice(record),
         facts=_facts(record),
         figures=_figure_table(figures),
-        legend=legend(joints),
+        legend=legend(joints) if scenario.graphs else "",
         tables="\n".join(_own_table(table) for table in (scenario.tables(outcome) if figures else ())),
         plotly=plotly.offline.get_plotlyjs(),
         plots="\n".join(f'<div class="plot" id="plot{i}"></div>' for i in range(len(plots))),
