@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -69,6 +70,8 @@ class Arm:
         self._qpos, self._qvel, self._qacc = data.qpos, data.qvel, data.qacc
         self._warm, self._applied, self._inverse = data.qacc_warmstart, data.qfrc_applied, data.qfrc_inverse
         self._M = np.zeros((self.n, self.n))
+        self.gear_stiffness, self.gear_damping = np.zeros((self.n, self.n)), np.zeros((self.n, self.n))
+        self._gear_steps = self._gear_rate()
         self._J_point = np.zeros((3, self.n))
 
     def _check_joints(self) -> None:
@@ -76,6 +79,25 @@ class Arm:
         wrong = [self.model.joint(i).name for i, kind in enumerate(self.model.jnt_type) if kind not in one_degree]
         if wrong or self.model.nv == 0:
             raise ValueError(f"every joint must be a slide or a hinge and there must be one; these are not: {wrong}")
+
+    def _gear_rate(self) -> float:
+        """How often a second an elastic gear asks to be stepped, 1/s: its frequency (rad/s) or its damping over inertia,
+        whichever is greater. 0 without elastic gears."""
+        if not self.model.ntendon:
+            return 0.0
+        self.kinematics(self.model.qpos0)
+        mobility = np.linalg.inv(self.inertia())
+        rate = 0.0
+        for i in range(self.model.ntendon):
+            rotor, joint = self.model.wrap_objid[2 * i : 2 * i + 2]
+            stiffness, damping = float(self.model.tendon_stiffness[i]), float(self.model.tendon_damping[i])
+            ease = float(mobility[rotor, rotor] - 2 * mobility[rotor, joint] + mobility[joint, joint])
+            rate = max(rate, math.sqrt(stiffness * ease), damping * ease)
+            between = np.zeros(self.n)
+            between[rotor], between[joint] = 1.0, -1.0
+            self.gear_stiffness += stiffness * np.outer(between, between)
+            self.gear_damping += damping * np.outer(between, between)
+        return rate
 
     @property
     def units(self) -> list[str]:
@@ -99,12 +121,14 @@ class Arm:
 
     def step(self, state: ArmState, force: Vector, h: float) -> None:
         """Advance `state` in place by one step of h s under joint forces (N or N·m) (S1, 3.2)."""
-        self.model.opt.timestep = h
+        parts = math.ceil(h * self._gear_steps) or 1
+        self.model.opt.timestep = h / parts
         self._qpos[:] = state.q
         self._qvel[:] = state.v
         self._warm[:] = state.warm
         self._applied[:] = force
-        mujoco.mj_step(self.model, self.data)
+        for _ in range(parts):
+            mujoco.mj_step(self.model, self.data)
         state.q[:] = self._qpos
         state.v[:] = self._qvel
         state.warm[:] = self._warm

@@ -151,8 +151,9 @@ class EventContact:
         arm.data.qpos[:], arm.data.qvel[:] = state.q, state.v
         mujoco.mj_fwdPosition(arm.model, arm.data)
         mujoco.mj_fwdVelocity(arm.model, arm.data)
-        inertia = arm.inertia(h)
-        drive = force + arm.data.qfrc_passive - arm.data.qfrc_bias
+        # Elastic gears are stiff against a step: they act as they will have turned by its end.
+        inertia = arm.inertia(h) + h * arm.gear_damping + h * h * arm.gear_stiffness
+        drive = force + arm.data.qfrc_passive - arm.data.qfrc_bias - h * (arm.gear_stiffness @ state.v)
         return state.v + h * np.linalg.solve(inertia, drive), inertia
 
     def _joint_rows(self, state: ArmState, h: float) -> tuple[list[Vector], list[float]]:
