@@ -81,8 +81,8 @@ class Arm:
             raise ValueError(f"every joint must be a slide or a hinge and there must be one; these are not: {wrong}")
 
     def _gear_rate(self) -> float:
-        """How often a second an elastic gear asks to be stepped, 1/s: its frequency (rad/s) or its damping over inertia,
-        whichever is greater. 0 without elastic gears."""
+        """How often a second an elastic gear asks to be stepped, 1/s: its frequency (rad/s) or its damping over inertia
+        where that is greater; 0 without elastic gears."""
         if not self.model.ntendon:
             return 0.0
         self.kinematics(self.model.qpos0)

@@ -11,18 +11,18 @@ from fractions import Fraction
 
 import numpy as np
 from simloop.master import TimedWrite
-from simloop.models.arm import Arm, Tools
+from simloop.models.arm import Arm, Tools, Vector
 from simloop.models.faults import Fault, cannot_drive
 from simloop.models.reach import Reach
 from simloop.models.sight import Sight
-from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Parameters, Scenario
+from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Parameters, Scenario, Table
 from simloop.studio.scenarios._packbot import JOINTS, ROBOT
 
 JOINT = JOINTS.index("elbow2") + 1
 FAILS, DIAGNOSED = Fraction(2), Fraction(1, 10)  # s
 GOAL = (0.9, 0.3, 0.8)  # m
 # Targets ahead of the robot, m.
-GRID = [np.array([x, y, z]) for x in (0.5, 0.8, 1.1, 1.4) for y in (-0.4, 0.0, 0.4) for z in (0.1, 0.5, 0.9, 1.3)]
+GRID = [(x, y, z) for x in (0.5, 0.8, 1.1, 1.4) for y in (-0.4, 0.0, 0.4) for z in (0.1, 0.5, 0.9, 1.3)]
 
 
 def parameters(h: float) -> Parameters:
@@ -50,7 +50,7 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
         # Static friction lets a hanging link rest a degree or two beside the place where gravity alone would have it.
         limit = 0.02 if np.any(fault == Fault.LOOSE) else 1e-3
         arrives = replace(arrives, limit=limit, source="in reach of the other joints")
-    before, after = (sum(reach.find(g, q, f) is not None for g in GRID) for f in (np.zeros(arm.n), fault))
+    before, after = (sum(in_reach(q, f)) for f in (np.zeros(arm.n), fault))
     hidden = f"Bodies that hide the gripper from the camera{': ' if blocked else ''}{', '.join(blocked)}"
     return {
         "distance_to_goal": arrives,
@@ -58,6 +58,24 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
         "reachable_after": Figure(f"Of {len(GRID)} targets in reach, {failed} failed", float(after), "1"),
         "sight_blocked": Figure(hidden, float(len(blocked)), "1"),
     }
+
+
+def in_reach(q: Vector, fault: Vector) -> list[bool]:
+    """Which targets of the grid the gripper can reach from q."""
+    arm = Arm(ROBOT.mjcf)
+    reach = Reach(arm, Tools(arm, ROBOT.tools))
+    return [reach.find(np.array(target), q, fault) is not None for target in GRID]
+
+
+def tables(outcome: Outcome) -> tuple[Table, ...]:
+    q, fault = (outcome.result.vector(name)[-1] for name in ("plant.q_true", "plant.fault"))
+    words = {(True, True): "yes", (True, False): "no more", (False, True): "yes", (False, False): "never"}
+    found = [words[pair] for pair in zip(in_reach(q, np.zeros_like(fault)), in_reach(q, fault), strict=True)]
+    places = sorted({(target[0], target[1]) for target in GRID})
+    heights = sorted({target[2] for target in GRID})
+    cells = {tuple(target): word for target, word in zip(GRID, found, strict=True)}
+    rows = tuple((f"{x:g}, {y:g}", *(cells[x, y, z] for z in heights)) for x, y in places)
+    return (Table("Targets in reach after the failure", ("x, y / m", *(f"z = {z:g} m" for z in heights)), rows),)
 
 
 def markers(outcome: Outcome) -> tuple[Marker, ...]:
@@ -76,4 +94,5 @@ SCENARIO = Scenario(
     graphs=(Graph.PATH_COMPARISON, Graph.FORCE_COMPARISON, Graph.VELOCITY_COMPARISON),
     judge=judge,
     markers=markers,
+    tables=tables,
 )
