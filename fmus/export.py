@@ -18,6 +18,8 @@ from xml.etree.ElementTree import Element, indent, tostring
 from simloop.fmus.collision import Collision
 from simloop.fmus.control import Control
 from simloop.fmus.gate import Gate
+from simloop.fmus.operator import Operator
+from simloop.fmus.path import PathPlanner
 from simloop.fmus.planner import Planner
 from simloop.fmus.plant import Plant
 from simloop.fmus.playback import Playback
@@ -28,6 +30,8 @@ from simloop.models.robot import Box, Robot, scene_mjcf
 UNITS: dict[str, Callable[..., Slave]] = {
     "planner": Planner,
     "playback": Playback,
+    "path": PathPlanner,
+    "operator": Operator,
     "control": Control,
     "plant": Plant,
     "collision": Collision,
@@ -85,6 +89,7 @@ def _write_resources(folder: Path, kind: str, robot: Robot, obstacles: tuple[Box
         "guid": guid,
         "home": robot.home,
         "tools": robot.tools,
+        "max_speed": robot.max_speed,
         "gate": robot.gate,
     }
     (folder / UNIT).write_text(json.dumps(unit, indent=1, sort_keys=True), encoding="utf-8")

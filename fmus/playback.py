@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from simloop.fmus.resources import read_home, read_model
 from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
+from simloop.models.table import read_table
 
 
 @dataclass
@@ -50,7 +50,8 @@ class Playback(Slave):
         self._times: Vector = np.zeros(1)
         self._rows: Vector = self._home[None]
         if path:
-            self._times, self._rows = read_table(path, self._n)
+            values = read_table(path, ["time", *(f"q[{i + 1}]" for i in range(self._n))])
+            self._times, self._rows = values[:, 0], values[:, 1:]
         self._digest = hashlib.sha256(self._times.tobytes() + self._rows.tobytes()).hexdigest()
 
     def start(self) -> None:
@@ -79,23 +80,3 @@ class Playback(Slave):
         else:
             part = (time - times[after - 1]) / (times[after] - times[after - 1])
             self.q_d[:] = rows[after - 1] + part * (rows[after] - rows[after - 1])
-
-
-def read_table(path: str, n: int) -> tuple[Vector, Vector]:
-    """Times and joint positions of a table for n joints; ValueError names the file and what is wrong."""
-    header = ["time", *(f"q[{i + 1}]" for i in range(n))]
-    try:
-        # utf-8-sig: spreadsheets put a byte-order mark first.
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            lines = [line for line in csv.reader(file) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"table {path!r} cannot be read: {error}") from error
-    if len(lines) < 2 or lines[0] != header or any(len(line) != len(header) for line in lines):
-        raise ValueError(f"table {path!r} must have the columns {','.join(header)} and as many numbers in each row")
-    try:
-        values = np.array(lines[1:], dtype=float)
-    except ValueError as error:
-        raise ValueError(f"table {path!r} has something that is not a number: {error}") from error
-    if not np.isfinite(values).all() or np.any(np.diff(values[:, 0]) <= 0.0):
-        raise ValueError(f"table {path!r} must have finite numbers and times that rise")
-    return values[:, 0], values[:, 1:]

@@ -30,6 +30,11 @@ def read_gate(resources: str) -> str:
     return str(_unit(resources)["gate"])
 
 
+def read_max_speed(resources: str) -> tuple[float, ...]:
+    """The greatest speed of each joint; empty when nothing is known."""
+    return tuple(_unit(resources)["max_speed"])
+
+
 def _unit(resources: str) -> dict[str, Any]:
     unit: dict[str, Any] = json.loads((Path(resources) / UNIT).read_text(encoding="utf-8"))
     return unit

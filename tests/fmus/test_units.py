@@ -200,20 +200,29 @@ def test_declared_dependencies_are_true(kind: str, units: dict[str, Path]) -> No
     component.close()
 
 
+# What a planner's table looks like, where it is not joint positions.
+TABLES = {
+    "path": "time,x,y,z,z1,y2,z3\n0,0,0,0.5,0,0,0\n1,0,0,0.6,0,0,0\n",
+    "operator": "time,vx,vy,vz,wx,wy,wz,enable\n0,0,0,0.1,0,0,0,1\n",
+}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_declared_initial_dependencies_are_true(kind: str, units: dict[str, Path], tmp_path: Path) -> None:
     """An output's first value changes with those variables, and only those, that it declares."""
     table = tmp_path / "table.csv"
-    table.write_text("time,q[1]\n0,0.25\n")
+    table.write_text(TABLES.get(kind, "time,q[1]\n0,0.25\n"))
     other: dict[str, float | int | str] = {
         "seed": 3,
         "v[1]": -0.05,
         "replay": True,
         "contact": "compliant",
-        "integrator": "rk4",
+        "integrator": "rk4" if kind == "plant" else "rk23",
         "encoder": "motor",
         "fault[1]": 4,
         "gear_stiffness[1]": 0.0,
+        "enable": True,
+        "weighting": "evenly",
         "table": str(table),
         "gate": "polyhedra",
     }

@@ -1,0 +1,47 @@
+"""The planner that follows an operator's hand as a unit, for an arm with joints to spare (S4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from simloop.fmus.redundant import RedundantPlanner
+from simloop.fmus.redundant import State as PlannerState
+from simloop.fmus.slave import Kind, Port, Role
+from simloop.models.operator import Grip, read_recording, squeeze
+
+
+@dataclass
+class State(PlannerState):
+    grip: Grip
+
+
+class Operator(RedundantPlanner):
+    """`twist` counts while `enable` is held; let go, the motion fades within 0.1 s. With `table` the operator is a
+    recording, and the inputs are not listened to."""
+
+    description = "Operator planner: moves a tool as a hand wants it, with a dead-man's switch"
+
+    def __init__(self, instance_name: str, resources: str, **_: Any) -> None:
+        units = ["m/s"] * 3 + ["rad/s"] * 3
+        file = "CSV file: time,vx,vy,vz,wx,wy,wz,enable; empty is the live inputs"
+        own = [
+            Port("twist", Role.INPUT, "Velocity and angular velocity of the tool wanted, world frame", 6, unit=units),
+            Port("enable", Role.INPUT, "Dead-man's switch: the twist counts", kind=Kind.BOOLEAN, start=False),
+            Port("table", Role.PARAMETER, file, kind=Kind.STRING, start=""),
+        ]
+        super().__init__(instance_name, resources, own, State, grip=Grip(np.zeros(6), 0.0))
+        self.twist, self.enable = self.view("twist"), self.view("enable")
+
+    def prepare(self) -> None:
+        super().prepare()
+        file = self.text("table")
+        self._recording = read_recording(file) if file else None
+
+    def step(self, time: float, h: float) -> None:
+        twist, held = self.twist, bool(self.enable[0])
+        if self._recording is not None:
+            twist, held = self._recording.at(time)
+        now = squeeze(self.state.grip, twist, held, h)
+        self.follow(lambda t, q: now, time, h)

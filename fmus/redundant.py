@@ -1,0 +1,124 @@
+"""What the planners of arms with joints to spare share: parameters, limits, objectives, and the plan itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from simloop.fmus.resources import read_home, read_max_speed, read_model, read_tools
+from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave
+from simloop.fmus.state import UnitState
+from simloop.models.arm import Arm
+from simloop.models.clearance import Clearance
+from simloop.models.pose import ToolPose
+from simloop.models.redundancy import Centre, JointLimits, Manipulability, Resolution, Room, Spacing, by_inertia, evenly
+from simloop.models.redundant_planner import JointPlan, Rate, advance, joints_at_rest
+
+WEIGHTS = {"inertia": by_inertia, "evenly": evenly}
+INTEGRATORS = ("euler", "rk23")
+
+
+@dataclass
+class State(UnitState):
+    plan: JointPlan
+
+
+class RedundantPlanner(Slave):
+    """Has the ports of the on-line planner, and moves the robot's first tool. The plan is its own, and is re-seeded
+    from the robot only where a joint is farther off than `band`."""
+
+    def __init__(
+        self, instance_name: str, resources: str, own: list[Port], state: type[State] = State, **parts: Any
+    ) -> None:
+        """`own` are the ports, and `state` and `parts` the state, that a planner has beyond these."""
+        self.arm = Arm(read_model(resources))
+        self.tool = ToolPose(self.arm, read_tools(resources)[0])
+        n, units = self.arm.n, self.arm.units
+        home = np.array(read_home(resources))
+        speed = read_max_speed(resources) or [10.0] * n
+        velocity = [VELOCITY[u] for u in units]
+        parameter, text = Role.PARAMETER, Kind.STRING
+        ports = [
+            Port("q", Role.INPUT, "Joint position to plan from", n, unit=units, start=home),
+            Port("v", Role.INPUT, "Joint velocity to plan from", n, unit=velocity),
+            *own,
+            Port("q_d", Role.OUTPUT, "Joint position wanted at the end of the step", n, unit=units),
+            Port("manipulability", Role.OUTPUT, "Square root of det(J J'): 0 is a singular pose", starts_from=()),
+            Port("max_joint_speed", parameter, "Largest speed of each joint", n, unit=velocity, start=speed),
+            Port("joint_acceleration", parameter, "Largest acceleration of a joint, rad/s2 or m/s2", start=10.0),
+            Port("band", parameter, "Re-seed only where a joint is farther off, m or rad", start=0.05),
+            Port("spacing", parameter, "Bodies keep this distance", unit="m", start=0.0),
+            Port("influence", parameter, "From this distance on they close ever more slowly; 0 is off", unit="m"),
+            Port("closing_rate", parameter, "By at most this part of what is left, 1/s", start=5.0),
+            Port("centre_gain", parameter, "Null space: how much joints like the middle of their range"),
+            Port("posture_gain", parameter, "Null space: how much joints like the posture"),
+            Port("posture", parameter, "Null space: the posture", n, unit=units, start=home),
+            Port("posture_from", parameter, "The posture counts from this time on", unit="s"),
+            Port("manipulability_gain", parameter, "Null space: how much the arm likes to be far from singular poses"),
+            Port("room_gain", parameter, "Null space: how much the arm likes room, within twice `influence`"),
+            Port("weighting", parameter, f"Of joint motion: {' or '.join(WEIGHTS)}", kind=text, start="inertia"),
+            Port("integrator", parameter, f"Of the plan: {' or '.join(INTEGRATORS)}", kind=text, start="euler"),
+        ]
+        super().__init__(instance_name, resources, ports, state, plan=joints_at_rest(home), **parts)
+        self.q, self.v, self.q_d = map(self.view, ("q", "v", "q_d"))
+        self.manipulability = self.view("manipulability")
+
+    def prepare(self) -> None:
+        for name, allowed in (("weighting", WEIGHTS), ("integrator", INTEGRATORS)):
+            if self.text(name) not in allowed:
+                raise ValueError(f"{name} is {self.text(name)!r}; it can be {' or '.join(allowed)}")
+        self._band = self._positive("band")
+        model = self.arm.model
+        free = ~model.jnt_limited.astype(bool)
+        low, high = np.where(free, -np.inf, model.jnt_range[:, 0]), np.where(free, np.inf, model.jnt_range[:, 1])
+        acceleration = np.full(self.arm.n, self._positive("joint_acceleration"))
+        limits = JointLimits(low, high, self.view("max_joint_speed").copy(), acceleration)
+        influence, spacing = self._number("influence"), None
+        clearance = Clearance(self.arm) if influence > 0.0 else None
+        if clearance is not None:
+            spacing = Spacing(clearance, self._number("spacing"), influence, self._positive("closing_rate"))
+        span_low, span_high = np.where(free, -np.pi, low), np.where(free, np.pi, high)
+        self._objective = Manipulability(self.arm, self.tool)
+        always: list[tuple[float, Any]] = [
+            (self._number("centre_gain"), Centre(span_low, span_high)),
+            (self._number("manipulability_gain"), self._objective),
+        ]
+        if clearance is not None:
+            always.append((self._number("room_gain"), Room(clearance, 2 * influence)))
+        later = (self._number("posture_gain"), Centre(span_low, span_high, self.view("posture")))
+        weight = WEIGHTS[self.text("weighting")]
+
+        def make(objectives: list[tuple[float, Any]]) -> Resolution:
+            chosen = [(gain, objective) for gain, objective in objectives if gain]
+            return Resolution(self.arm, self.tool, limits, weight=weight, objectives=chosen, spacing=spacing)
+
+        self._early, self._late = make(always), make([*always, later])
+        self._posture_from = self._number("posture_from")
+        self._error_controlled = self.text("integrator") == "rk23"
+
+    def start(self) -> None:
+        self.q_d[:] = self.state.plan.q
+        self.manipulability[0] = self._objective.value(self.state.plan.q)
+
+    def follow(self, twist: Rate, time: float, h: float) -> None:
+        """Advance the plan by h s along a twist and tell it."""
+        plan = self.state.plan
+        if np.abs(plan.q - self.q).max() > self._band:
+            plan.q[:], plan.v[:] = self.q, self.v
+        resolution = self._late if time >= self._posture_from else self._early
+        advance(plan, resolution, twist, time, h, error_controlled=self._error_controlled)
+        self.q_d[:] = plan.q
+        self.manipulability[0] = self._objective.value(plan.q)
+
+    def _number(self, name: str) -> float:
+        value = float(self.view(name)[0])
+        if value < 0.0:
+            raise ValueError(f"{name} is {value:g}; it must not be negative")
+        return value
+
+    def _positive(self, name: str) -> float:
+        value = self._number(name)
+        if value == 0.0:
+            raise ValueError(f"{name} is 0; it must be greater than 0")
+        return value
