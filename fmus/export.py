@@ -25,7 +25,7 @@ from simloop.fmus.plant import Plant
 from simloop.fmus.playback import Playback
 from simloop.fmus.resources import MODEL, UNIT
 from simloop.fmus.slave import Slave
-from simloop.models.robot import Box, Robot, scene_mjcf
+from simloop.models.robot import Obstacle, Robot, scene_mjcf
 
 UNITS: dict[str, Callable[..., Slave]] = {
     "planner": Planner,
@@ -41,14 +41,14 @@ UNITS: dict[str, Callable[..., Slave]] = {
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def instantiate(kind: str, robot: Robot, obstacles: tuple[Box, ...] = (), name: str | None = None) -> Slave:
+def instantiate(kind: str, robot: Robot, obstacles: tuple[Obstacle, ...] = (), name: str | None = None) -> Slave:
     """A unit as a plain Python object, not behind the FMI."""
     with tempfile.TemporaryDirectory() as folder:
         _write_resources(Path(folder), kind, robot, obstacles, guid="")
         return UNITS[kind](instance_name=name or kind, resources=folder)
 
 
-def build(kind: str, robot: Robot, path: Path, obstacles: tuple[Box, ...] = ()) -> Path:
+def build(kind: str, robot: Robot, path: Path, obstacles: tuple[Obstacle, ...] = ()) -> Path:
     """Write the unit `kind` (a key of UNITS) for a robot in its scene to `path`."""
     if kind not in UNITS:
         raise ValueError(f"there is no unit {kind!r}; there are {', '.join(UNITS)}")
@@ -68,7 +68,7 @@ def build(kind: str, robot: Robot, path: Path, obstacles: tuple[Box, ...] = ()) 
     return path
 
 
-def build_all(robot: Robot, folder: Path, obstacles: tuple[Box, ...] = ()) -> dict[str, Path]:
+def build_all(robot: Robot, folder: Path, obstacles: tuple[Obstacle, ...] = ()) -> dict[str, Path]:
     """Write every unit for a robot in its scene into `folder`."""
     return {kind: build(kind, robot, folder / f"{kind}.fmu", obstacles) for kind in UNITS}
 
@@ -81,7 +81,7 @@ def shell_library() -> Path:
     return Path(spec.origin)
 
 
-def _write_resources(folder: Path, kind: str, robot: Robot, obstacles: tuple[Box, ...], guid: str) -> None:
+def _write_resources(folder: Path, kind: str, robot: Robot, obstacles: tuple[Obstacle, ...], guid: str) -> None:
     cls = UNITS[kind]
     unit = {
         "module": cls.__module__,

@@ -35,26 +35,49 @@ class Box:
     half_size: tuple[float, float, float]
 
 
+@dataclass(frozen=True)
+class Ball:
+    """A fixed ball in the world: centre and radius in m."""
+
+    name: str
+    centre: tuple[float, float, float]
+    radius: float
+
+
+@dataclass(frozen=True)
+class Polyhedron:
+    """A fixed convex body in the world, by its corners in m."""
+
+    name: str
+    corners: tuple[tuple[float, float, float], ...]
+
+
+Obstacle = Box | Ball | Polyhedron
+
+
 def read_mjcf(module: str) -> str:
     """The MJCF text that stands beside a robot's module."""
     package, _, name = module.rpartition(".")
     return (importlib.resources.files(package) / f"{name}.xml").read_text(encoding="utf-8")
 
 
-def scene_mjcf(robot: Robot, obstacles: tuple[Box, ...] = ()) -> str:
+def scene_mjcf(robot: Robot, obstacles: tuple[Obstacle, ...] = ()) -> str:
     """The robot's MJCF with the obstacles added to its world."""
     root = ET.fromstring(robot.mjcf)
     world = root.find("worldbody")
     if world is None:
         raise ValueError(f"the MJCF of robot {robot.name!r} has no <worldbody>")
-    for box in obstacles:
-        attributes = {
-            "name": box.name,
-            "type": "box",
-            "pos": _numbers(box.centre),
-            "size": _numbers(box.half_size),
-        }
-        ET.SubElement(world, "geom", attributes)
+    for obstacle in obstacles:
+        match obstacle:
+            case Box(name, centre, half_size):
+                shape = {"type": "box", "pos": _numbers(centre), "size": _numbers(half_size)}
+            case Ball(name, centre, radius):
+                shape = {"type": "sphere", "pos": _numbers(centre), "size": _numbers((radius,))}
+            case Polyhedron(name, corners):
+                vertices = " ".join(_numbers(corner) for corner in corners)
+                ET.SubElement(ET.SubElement(root, "asset"), "mesh", {"name": name, "vertex": vertices})
+                shape = {"type": "mesh", "mesh": name}
+        ET.SubElement(world, "geom", {"name": name, **shape})
     return ET.tostring(root, encoding="unicode")
 
 

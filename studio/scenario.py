@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from simloop.master import Result, System, TimedWrite
 from simloop.master.component import Value
-from simloop.models.robot import Box, Robot
+from simloop.models.robot import Obstacle, Robot
 
 Parameters = dict[str, Value]
 Settings = dict[str, Value | Sequence[Value]]
@@ -151,7 +151,7 @@ class Scenario:
     parameters: Callable[[float], Parameters] = lambda h: {}
     writes: Callable[[float], tuple[TimedWrite, ...]] = lambda h: ()
     """What happens on the way; the user's own writes come after."""
-    obstacles: tuple[Box, ...] = ()
+    obstacles: tuple[Obstacle, ...] = ()
     planner: str = "planner"
     """Which unit plans: a key of simloop.fmus.export.UNITS."""
     table: Callable[[float, int], str] | None = None
