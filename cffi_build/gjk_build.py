@@ -65,11 +65,13 @@ ffibuilder.cdef(
     typedef struct gjk_pair { int32_t a, b; } gjk_pair;
     typedef struct gjk_box { ...; } gjk_box;
     typedef struct gjk_group { ...; } gjk_group;
+    typedef struct gjk_witness { double point_a[3], point_b[3], normal[3]; } gjk_witness;
     typedef struct gjk_scene {
         const gjk_member *members;
         const gjk_pair *pairs;
         int32_t member_count, pair_count, frame_count;
         gjk_cache *caches;
+        gjk_witness *witnesses;
         gjk_box *boxes;
         gjk_group *groups;
         gjk_pose *placed;

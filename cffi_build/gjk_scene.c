@@ -153,6 +153,12 @@ static gjk_status test_pair(sweep *s, int32_t k)
         return status;
     }
     s->distances[k] = result.distance;
+    if (scene->witnesses) {
+        gjk_witness *at = scene->witnesses + k;
+        memcpy(at->point_a, result.point_a, sizeof at->point_a);
+        memcpy(at->point_b, result.point_b, sizeof at->point_b);
+        memcpy(at->normal, result.normal, sizeof at->normal);
+    }
     if (result.distance < s->nearest) {
         s->nearest = result.distance;
         s->answer->nearest = k;

@@ -35,11 +35,16 @@ typedef struct gjk_group {
 } gjk_group;
 
 /* The caller fills everything above the line; the arrays below it are scratch of the given lengths. */
+typedef struct gjk_witness {
+    double point_a[3], point_b[3], normal[3]; /* as in gjk_result */
+} gjk_witness;
+
 typedef struct gjk_scene {
     const gjk_member *members;
     const gjk_pair *pairs; /* those of the same two frames, in the same order, next to each other */
     int32_t member_count, pair_count, frame_count;
     gjk_cache *caches; /* pair_count; all zero at first */
+    gjk_witness *witnesses; /* pair_count, or NULL: where each pair that is tested is nearest */
     /* ---- */
     gjk_box *boxes;     /* frame_count */
     gjk_group *groups;  /* pair_count */

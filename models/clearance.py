@@ -67,6 +67,7 @@ class Clearance:
             self.names = [(_geom_name(model, geoms[i]), _geom_name(model, geoms[j])) for i, j in self._scene.pairs]
         numbered = np.zeros((0, 2), dtype=int) if self._scene is None else self._scene.pairs
         self._pair_geoms = [(geoms[i], geoms[j]) for i, j in numbered]
+        self._pair_bodies = [(int(model.geom_bodyid[i]), int(model.geom_bodyid[j])) for i, j in self._pair_geoms]
         self._queries: dict[int, PairQuery] = {}
         self.nearest = 0
         self.distance = NOTHING_NEAR
@@ -98,6 +99,16 @@ class Clearance:
         pairs = self._scene.within
         return pairs, self._scene.distances[pairs]
 
+    def rows(self, pairs: NDArray[np.int32]) -> Vector:
+        """The gradients of the distances of pairs that `near` found, (k, n)."""
+        assert self._scene is not None
+        rows = np.empty((len(pairs), self._arm.n))
+        for row, pair in zip(rows, pairs.tolist(), strict=True):
+            point_a, point_b, normal = self._scene.witnesses[pair]
+            body_a, body_b = self._pair_bodies[pair]
+            row[:] = self._arm.parting(body_a, point_a, body_b, point_b, normal)
+        return rows
+
     def meet(self, pair: int) -> tuple[float, Vector]:
         """The distance of a pair and its gradient: distance per joint, at the position of the last call that placed
         the arm; independent of what was asked before."""
@@ -110,7 +121,7 @@ class Clearance:
         query.rotation_b[:], query.translation_b[:] = data.geom_xmat[b].reshape(3, 3), data.geom_xpos[b]
         query.memory[:] = 0.0
         query.update()
-        body_a, body_b = int(model.geom_bodyid[a]), int(model.geom_bodyid[b])
+        body_a, body_b = self._pair_bodies[pair]
         return query.distance, self._arm.parting(body_a, query.point_a, body_b, query.point_b, query.normal)
 
     def time_to_contact(self, v: Vector) -> float:
@@ -131,7 +142,7 @@ class Clearance:
         """
         if self._scene is None:
             return np.zeros(self._arm.n)
-        a, b = (int(self._arm.model.geom_bodyid[geom]) for geom in self._pair_geoms[self.nearest])
+        a, b = self._pair_bodies[self.nearest]
         return self._arm.parting(a, self.point_a, b, self.point_b, self.normal)
 
 

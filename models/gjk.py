@@ -249,7 +249,8 @@ class Scene:
     the members tested against each other, put in the order of their frames; answers number pairs in that order.
 
     After an update `nearest` is the nearest pair of all (-1 if there are none), with its `distance`, `point_a`,
-    `point_b` and `normal`; `within` are the pairs within the margin, and `distances` (m,) has theirs; `tested` and
+    `point_b` and `normal`; `within` are the pairs within the margin; `distances` (m,) has theirs, and
+    `witnesses` (m, 3, 3) their point_a, point_b and normal; `tested` and
     `pruned` tell how many pairs took a query and how many were spared one. `memory` (m, MEMORY) is what the pairs
     remember, as in PairQuery.
     """
@@ -270,6 +271,7 @@ class Scene:
         poses = np.tile(np.concatenate([np.eye(3).ravel(), np.zeros(3)]), (frames, 1))
         self.rotations, self.translations = poses[:, :9].reshape(-1, 3, 3), poses[:, 9:]
         self.distances = np.full(count, np.inf)
+        self.witnesses = np.zeros((count, 3, 3))
         self._within = np.zeros(count, dtype=np.int32)
         self._answer = ffi.new("gjk_answer *", {"nearest": -1})
         result = self._answer.result
@@ -299,6 +301,7 @@ class Scene:
             "groups": ffi.new("gjk_group[]", count),
             "placed": ffi.new("gjk_pose[]", max(1, len(self.members))),
             "work": _new_scratch("gjk_workspace *"),
+            "witnesses": ffi.from_buffer("gjk_witness[]", self.witnesses),
         }
         for name, memory in self._pinned.items():
             setattr(scene, name, memory)

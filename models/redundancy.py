@@ -125,11 +125,10 @@ class Resolution:
         spacing = self._spacing
         if spacing is None:
             return self._none, np.zeros(0)
-        pairs, _ = spacing.clearance.near(q, spacing.influence)
-        met = [spacing.clearance.meet(int(pair)) for pair in pairs]
-        rows = np.array([row for _, row in met]).reshape(-1, self._arm.n)
-        rates = np.array([spacing.rate * (spacing.least - distance) for distance, _ in met])
-        return rows, rates
+        pairs, distances = spacing.clearance.near(q, spacing.influence)
+        if not len(pairs):
+            return self._none, np.zeros(0)
+        return spacing.clearance.rows(pairs), spacing.rate * (spacing.least - distances)
 
     def _within(self, J: Vector, wanted: Vector, least: Vector, most: Vector, rows: Vector, rates: Vector) -> Vector:
         H = J.T @ J
