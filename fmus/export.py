@@ -16,8 +16,10 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, indent, tostring
 
 from simloop.fmus.collision import Collision
+from simloop.fmus.computed_torque import ComputedTorque
 from simloop.fmus.control import Control
 from simloop.fmus.gate import Gate
+from simloop.fmus.pid import Pid
 from simloop.fmus.planner import Planner
 from simloop.fmus.plant import Plant
 from simloop.fmus.playback import Playback
@@ -29,10 +31,14 @@ UNITS: dict[str, Callable[..., Slave]] = {
     "planner": Planner,
     "playback": Playback,
     "control": Control,
+    "computed_torque": ComputedTorque,
+    "pid": Pid,
     "plant": Plant,
     "collision": Collision,
     "gate": Gate,
 }
+# The units that can stand in the loop as its control: all with the same inputs and outputs.
+CONTROLLERS = ("control", "computed_torque", "pid")
 # Zip entries carry a date; this is the earliest one the format has.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
