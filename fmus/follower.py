@@ -14,6 +14,7 @@ from simloop.fmus.slave import Port, Role, Vector
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.controllers import DAMPING_RATIO, NATURAL_FREQUENCY
+from simloop.models.faults import cannot_drive
 
 TUNING = (
     Port("natural_frequency", Role.PARAMETER, "How fast an error is taken back", unit="rad/s", start=NATURAL_FREQUENCY),
@@ -69,6 +70,10 @@ class Follower(Controller):
             state.q += h * v_next
         state.v[:] = v_next
         state.q_r[:], state.v_r[:] = self.q_d, self.v_d
+        if self.fault.any():
+            # A joint without a motor has no set point but the place where it is.
+            failed = cannot_drive(self.fault)
+            state.q_r[failed], state.v_r[failed] = state.q[failed], state.v[failed]
         self.q_out[:], self.v_out[:] = state.q_r, state.v_r
 
     @abstractmethod
