@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -170,14 +171,16 @@ def _planned_once(scenario: Scenario) -> Scenario:
     return scenario if scenario.table is None else replace(scenario, table=functools.cache(scenario.table))
 
 
-def compare(bench: Bench, steps: Sequence[str] = STEPS) -> Iterator[Row]:
+def compare(
+    bench: Bench,
+    steps: Sequence[str] = STEPS,
+    mass_errors: Sequence[float] = MASS_ERRORS,
+    noises: Sequence[float] = NOISES,
+) -> Iterator[Row]:
     """The rows of the table, each as soon as it is measured."""
-    for step in steps:
-        h = float(exact_seconds("step", step))
-        for mass_error in MASS_ERRORS:
-            for noise in NOISES:
-                for controller in controllers_at(h):
-                    yield measure(bench, controller, step, mass_error, noise)
+    for step, mass_error, noise in itertools.product(steps, mass_errors, noises):
+        for controller in controllers_at(float(exact_seconds("step", step))):
+            yield measure(bench, controller, step, mass_error, noise)
 
 
 def measure(bench: Bench, controller: Controller, step: str, mass_error: float, noise: float) -> Row:
@@ -246,8 +249,9 @@ def title(bench: Bench) -> str:
     )
 
 
-def head() -> str:
-    return _line([name for name, _ in _HEAD])
+def head(bench: Bench) -> str:
+    """What stands above the lines, with a line's end."""
+    return f"{title(bench)}\n{_line([name for name, _ in _HEAD])}\n"
 
 
 def line(row: Row) -> str:
