@@ -41,7 +41,8 @@ class Loop:
         self.true = self.plant.state_at(self.home)
         self.q, self.v, self.q_r, self.v_r = self.home.copy(), np.zeros(n), self.home.copy(), np.zeros(n)
         self.tau, self.reached, self.fault = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.law = ComputedTorque(self.model, OMEGA, DAMPING_RATIO) if law == "computed torque" else None
+        tuning = {"computed torque": (OMEGA, DAMPING_RATIO), "control simulation": (1 / h, 0.5)}
+        self.law = ComputedTorque(self.model, *tuning[law]) if law in tuning else None
         inertia = inertia_of_joints(self.model, self.home)
         self.pid = JointPid(inertia, self.model.torque_limits, OMEGA, DAMPING_RATIO, FILTER_RATIO)
         self.memory = PidMemory(holding(self.model, self.home), np.zeros(n))
@@ -118,29 +119,38 @@ def test_a_pids_lag_behind_an_accelerating_set_point() -> None:
     assert float(error[0]) == pytest.approx((1 + 2 * DAMPING_RATIO) * a / OMEGA**2, rel=0.01)
 
 
-def spread_of_force(law: str, h: float) -> float:
-    """The force's standard deviation per that of the measurement's noise, N/m, once the loop has settled."""
+def spreads(law: str, h: float) -> tuple[float, float]:
+    """The standard deviations of force (N/m) and true error per that of the measurement's noise, once settled."""
     noise = 1e-6
-    loop, forces = Loop(sphere.ROBOT, law, h, noise=noise), []
+    loop, seen = Loop(sphere.ROBOT, law, h, noise=noise), []
     for _ in range(4000):
-        loop.step()
-        forces.append(float(loop.tau[0]))
-    return float(np.std(forces[1000:])) / noise
+        error = float(loop.step()[0])
+        seen.append((float(loop.tau[0]), error))
+    force, error = np.std(seen[1000:], axis=0) / noise
+    return float(force), float(error)
 
 
 def test_a_pid_passes_on_finite_noise_however_small_the_step() -> None:
-    """No more than K_p and the low-passed derivative's K_d/T give, at any step; a rigid motor's force has m/h²."""
+    """No more than K_p and the low-passed derivative's K_d/T give, at any step."""
     pid = Loop(sphere.ROBOT, "pid", 1 / 200).pid
     bound = float(pid.Kp[0]) + float(pid.Kd[0]) * FILTER_RATIO * OMEGA
     for h in (1 / 200, 1 / 2000, 1 / 8000):
-        assert 0.05 * bound < spread_of_force("pid", h) < bound
+        assert 0.05 * bound < spreads("pid", h)[0] < bound
+
+
+@pytest.mark.parametrize("h", [1 / 200, 1 / 2000])
+def test_the_control_simulation_passes_on_noise_as_the_step_to_the_minus_two(h: float) -> None:
+    """An error is −2 n₋ + n₋₋ of the last noises n, and the force its second difference over h²: √5 σ, √46 σ m/h²."""
+    force, error = spreads("control simulation", h)
+    assert force == pytest.approx(math.sqrt(46) / h**2, rel=0.05)
+    assert error == pytest.approx(math.sqrt(5), rel=0.05)
 
 
 def test_computed_torque_passes_on_noise_as_the_step_to_the_minus_one() -> None:
     """Its velocity is the difference of two measurements: K_v √2 σ / h where that is the greatest part."""
     h = 1 / 8000
     expected = 2 * DAMPING_RATIO * OMEGA * math.sqrt(2) / h
-    assert spread_of_force("computed torque", h) == pytest.approx(expected, rel=0.1)
+    assert spreads("computed torque", h)[0] == pytest.approx(expected, rel=0.1)
 
 
 @pytest.mark.parametrize("law", ["computed torque", "pid"])
