@@ -16,10 +16,12 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, indent, tostring
 
 from simloop.fmus.collision import Collision
+from simloop.fmus.computed_torque import ComputedTorque
 from simloop.fmus.control import Control
 from simloop.fmus.gate import Gate
 from simloop.fmus.operator import Operator
 from simloop.fmus.path import PathPlanner
+from simloop.fmus.pid import Pid
 from simloop.fmus.planner import Planner
 from simloop.fmus.plant import Plant
 from simloop.fmus.playback import Playback
@@ -33,10 +35,14 @@ UNITS: dict[str, Callable[..., Slave]] = {
     "path": PathPlanner,
     "operator": Operator,
     "control": Control,
+    "computed_torque": ComputedTorque,
+    "pid": Pid,
     "plant": Plant,
     "collision": Collision,
     "gate": Gate,
 }
+# The units that can stand in the loop as its control: all with the same inputs and outputs.
+CONTROLLERS = ("control", "computed_torque", "pid")
 # Zip entries carry a date; this is the earliest one the format has.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 

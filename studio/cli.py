@@ -53,6 +53,7 @@ _tool_option = click.option(
 @click.argument("scenario")
 @_robot_option
 @_tool_option
+@click.option("--control", metavar="NAME", help="Controller: control (the scenario's), computed_torque or pid.")
 @click.option("--step", default="1/200", show_default=True, help="Macro step in s, such as 1/2000 or 0.005.")
 @click.option("--duration", help="Length of the run in s; the scenario's own unless given.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Seed of the measurement noise; 0 unless given.")
@@ -76,6 +77,7 @@ def run_command(
     scenario: str,
     robot: str | None,
     tools: tuple[str, ...],
+    control: str | None,
     step: str,
     duration: str | None,
     seed: int | None,
@@ -95,6 +97,8 @@ def run_command(
             chosen = _fit(chosen, robot, tools)
         elif tools:
             raise SimloopError("--tool goes with a --robot file")
+        if control is not None:
+            chosen = _controlled_by(chosen, control)
         request = Request(
             chosen,
             step=step,
@@ -112,6 +116,38 @@ def run_command(
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:
         sys.exit(FAILED)
+
+
+@main.command("compare-controllers")
+@click.option("--robot", "robots", multiple=True, metavar="NAME", help="sphere or yumi; both unless given; repeatable.")
+@click.option("--step", "steps", multiple=True, metavar="STEP", help="In s; 1/200 and 1/2000 unless given; repeatable.")
+@click.option("--mass-error", "mass_errors", type=float, multiple=True, help="0 and 0.1 unless given; repeatable.")
+@click.option("--noise", "noises", type=float, multiple=True, help="m or rad; 0 and 1e-5 unless given; repeatable.")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("runs/compare"), show_default=True)
+def compare_command(
+    robots: tuple[str, ...],
+    steps: tuple[str, ...],
+    mass_errors: tuple[float, ...],
+    noises: tuple[float, ...],
+    out: Path,
+) -> None:
+    """Compare simulation in the loop, computed torque and joint PID; write compare.csv, compare.json, compare.md."""
+    with _clear_errors():
+        from simloop.studio import compare
+
+        benches = [compare.bench_of(robot) for robot in dict.fromkeys(robots or compare.bench_names())]
+        compare.check_results_folder(out)
+        axes = (steps or compare.STEPS, mass_errors or compare.MASS_ERRORS, noises or compare.NOISES)
+        tables = []
+        for bench in benches:
+            rows: list[compare.Row] = []
+            for row in compare.compare(bench, *axes):
+                click.echo(compare.line(row) if rows else compare.head(bench) + compare.line(row))
+                rows.append(row)
+            click.echo()
+            tables.append((bench, rows))
+        compare.write_comparison(out, tables, shlex.join(["simloop", *sys.argv[1:]]))
+        click.echo(f"table: {out / 'compare.md'}")
 
 
 @main.command("build")
@@ -170,6 +206,17 @@ def _fit(scenario: Scenario, robot: str, tools: tuple[str, ...]) -> Scenario:
     for note in loaded.notes:
         click.echo(f"{loaded.robot.name}: {note}")
     return scenario.fit(loaded.robot)
+
+
+def _controlled_by(scenario: Scenario, control: str) -> Scenario:
+    from dataclasses import replace
+
+    from simloop.fmus.export import CONTROLLERS
+    from simloop.master import SimloopError
+
+    if control not in CONTROLLERS:
+        raise SimloopError(f"--control is {control!r}; it can be {', '.join(CONTROLLERS[:-1])} or {CONTROLLERS[-1]}")
+    return replace(scenario, control=control)
 
 
 @contextmanager

@@ -124,23 +124,24 @@ def run_to_folder(
     return finished
 
 
-def check_folder(out: Path) -> None:
-    """Results go into a new folder, an empty one, or one that holds earlier results."""
+def check_folder(out: Path, record: str = "run.json", holds: Sequence[str] = ("scenario", "status", "units")) -> None:
+    """Results go into a new folder, an empty one, or one that holds earlier results: their record, a JSON file that
+    holds these."""
     above = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
     if not above.is_dir():
         raise SimloopError(f"results cannot go to {str(out)!r}: {str(above)!r} is a file")
     if not os.access(above, os.W_OK | os.X_OK):
         raise SimloopError(f"results cannot go to {str(out)!r}: {str(above)!r} cannot be written to")
-    if above == out and any(out.iterdir()) and not _is_record(out / "run.json"):
+    if above == out and any(out.iterdir()) and not _is_record(out / record, holds):
         raise SimloopError(f"{str(out)!r} holds files that are not results of a run; name another folder with --out")
 
 
-def _is_record(path: Path) -> bool:
+def _is_record(path: Path, holds: Sequence[str]) -> bool:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(record, dict) and {"scenario", "status", "units"} <= set(record)
+    return isinstance(record, dict) and set(holds) <= set(record)
 
 
 def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Progress, stopped: Stopped) -> Finished:
@@ -163,7 +164,7 @@ def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Pro
         if not whole:
             break
         others[variant.label] = (other, changed)
-    outcome = Outcome(result, parameters, h, float(request.seconds), others)
+    outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control)
     figures = scenario.judge(outcome) if whole else {}
     return Finished(outcome, figures, "complete" if whole else "failed" if error else "interrupted", error, stopped())
 
@@ -190,7 +191,7 @@ def _run_once(
     system = System()
     try:
         scenario = request.scenario
-        units = {"planner": scenario.planner, **{name: name for name in ("control", "plant", "collision")}}
+        units = {"planner": scenario.planner, "control": scenario.control, "plant": "plant", "collision": "collision"}
         for name, kind in {**units, **scenario.components}.items():
             system.add(make(name, kind))
         scenario.connect(system)
@@ -268,6 +269,7 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
     parameters = {name: _portable(value, folder) for name, value in finished.outcome.parameters.items()}
     return {
         "scenario": request.scenario.name,
+        "control": request.scenario.control,
         "status": "complete" if finished.status == "complete" else "partial",
         "ended": finished.status,
         "error": None if finished.error is None else str(finished.error),
@@ -280,7 +282,7 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
         "summary": {key: _describe_figure(figure) for key, figure in finished.figures.items()},
         "units": _hashes(sorted((folder / "units").glob("*.fmu"))),
         "inputs": _hashes(folder.glob(TABLE)),
-        "versions": {"python": _python_version()} | {p: importlib.metadata.version(p) for p in _REPORTED_PACKAGES},
+        "versions": versions(),
         "command": command,
     }
 
@@ -307,8 +309,10 @@ def _describe_figure(figure: Figure) -> dict[str, Any]:
     return about
 
 
-def _python_version() -> str:
-    return ".".join(map(str, sys.version_info[:3]))
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that results depend on."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    return {"python": python} | {package: importlib.metadata.version(package) for package in _REPORTED_PACKAGES}
 
 
 def _publish(staging: Path, out: Path) -> None:

@@ -80,13 +80,17 @@ class Outcome:
     h: float
     seconds: float
     variants: Mapping[str, tuple[Result, Mapping[str, Value]]] = field(default_factory=dict)
+    control: str = "control"
+    """Which unit controlled: a key of simloop.fmus.export.UNITS."""
 
     def number(self, name: str, otherwise: float = 0.0) -> float:
         """A parameter's value, or the unit's own start value when it was not set."""
         return float(self.parameters.get(name, otherwise))
 
     def disturbed(self) -> bool:
-        """Whether something other than a mass error comes between the plan and the plant."""
+        """Whether something other than the control simulation and a mass error comes between plan and plant."""
+        if self.control != "control":
+            return True
         disturbing = ("plant.noise", "control.sigma", "plant.gear_stiffness")
         soft = any(value and name.split("[")[0] in disturbing for name, value in self.parameters.items())
         other = {"plant.contact": "none", "plant.integrator": "euler"}
@@ -154,6 +158,8 @@ class Scenario:
     obstacles: tuple[Obstacle, ...] = ()
     planner: str = "planner"
     """Which unit plans: a key of simloop.fmus.export.UNITS."""
+    control: str = "control"
+    """Which unit controls: one of simloop.fmus.export.CONTROLLERS."""
     table: Callable[[float, int], str] | None = None
     """The joint table that an off-line planner plays, as CSV, for a step size and a number of steps."""
     variants: Callable[[Mapping[str, Value], float], tuple[Variant, ...]] = lambda parameters, h: ()

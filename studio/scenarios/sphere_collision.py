@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -58,10 +59,14 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
         first = noticed[0] if noticed else None
         delay = None if first is None or touch is None else first - touch
         figures[f"{name}_time"] = Figure(f"Noticed by {words}", first, "s")
-        figures[f"{name}_delay"] = Figure(f"Delay by {words}", delay, "s", limit=0.1, source="noticed within 0.1 s")
-        figures[f"{name}_false_alarms"] = Figure(
-            f"False alarms by {words}", float(len(early)), "1", limit=0.0, source="never before the touch"
-        )
+        noticed_late = Figure(f"Delay by {words}", delay, "s")
+        false_alarms = Figure(f"False alarms by {words}", float(len(early)), "1")
+        # The thresholds are the control simulation's: another controller strays farther, or knows no force.
+        if outcome.control == "control":
+            noticed_late = replace(noticed_late, limit=0.1, source="noticed within 0.1 s")
+            false_alarms = replace(false_alarms, limit=0.0, source="never before the touch")
+        figures[f"{name}_delay"] = noticed_late
+        figures[f"{name}_false_alarms"] = false_alarms
     figures["max_penetration"] = Figure(
         "Deepest penetration", max(0.0, -float(outcome.result["collision.distance"].min())), "m"
     )

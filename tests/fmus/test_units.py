@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from fmpy.fmi2 import FMU2Slave
 from fmpy.validation import validate_fmu
-from simloop.fmus.export import UNITS, build, instantiate
+from simloop.fmus.export import CONTROLLERS, UNITS, build, instantiate
 from simloop.fmus.slave import load
 from simloop.master import FmuComponent, SimloopError, UnitError
 from simloop.models.robot import Robot
@@ -42,7 +42,7 @@ def open_unit(kind: str, path: Path) -> FmuComponent:
             component.set(name, value)
     if kind == "planner":
         component.set("goal[3]", 0.7)
-    if kind == "control":
+    if kind in CONTROLLERS:
         component.set("replay", True)
         component.set("force_threshold", 0.5)
     component.initialize(0.0)
@@ -329,6 +329,11 @@ def test_a_host_that_breaks_the_rules_gets_an_error_and_no_crash(units: dict[str
         ("planner", "acceleration", 0.0, "acceleration"),
         ("control", "sigma[1]", -1.0, "sigma"),
         ("control", "force_threshold", -1.0, "force_threshold"),
+        ("computed_torque", "natural_frequency", 0.0, "natural_frequency is 0; it must be greater than 0"),
+        ("computed_torque", "damping_ratio", -1.0, "damping_ratio"),
+        ("computed_torque", "position_threshold", -1.0, "position_threshold"),
+        ("pid", "natural_frequency", -1.0, "natural_frequency"),
+        ("pid", "filter_ratio", 0.0, "filter_ratio"),
         ("playback", "table", "/no/such/file.csv", "no/such/file"),
         ("gate", "step", 0.0, "step"),
         ("gate", "slide_speed", -1.0, "slide_speed"),
