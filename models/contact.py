@@ -55,8 +55,6 @@ class EventContact:
     """The motion of an arm whose bodies are rigid: `restitution` from 0 (they stay together) to 1 (none is lost)."""
 
     def __init__(self, arm: Arm, clearance: Clearance, restitution: float) -> None:
-        if not 0.0 <= restitution <= 1.0:
-            raise ValueError(f"restitution is {restitution}; it must be from 0 to 1")
         arm.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
         self._arm = arm
         self._clearance = clearance
