@@ -114,8 +114,8 @@ class Plant(Slave):
         self.q_true[:] = moves.q[: self._n]
         self.v[:] = moves.v[: self._n]
         self.q_motor[:] = moves.q[self._plant.driven]
-        self._measure(fault)
         self.gap[0] = self._plant.gap
+        self._measure(fault)
         if self._events:
             c = self.state.robot.contacts
             self.ports[self._told] = (
@@ -140,7 +140,9 @@ class Plant(Slave):
         self._error *= self._spread
         self._error += source
         np.copyto(self.q, self._error, where=~silent)
-        before[:] = fault
+        # A step that ends in a touch is only a part of one: what is lost in it is lost in the next part too.
+        if self.gap[0] >= 0.0:
+            before[:] = fault
 
     def _not_negative(self, name: str) -> float:
         value = float(self.view(name)[0])
