@@ -11,7 +11,7 @@ from simloop.fmus.slave import FORCE, SIGMA, VELOCITY, Kind, Port, Role, Slave, 
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.control import ControlSimulation
-from simloop.models.faults import WORDS
+from simloop.models.faults import WORDS, cannot_drive, check_faults
 
 
 @dataclass
@@ -100,6 +100,7 @@ class Control(Slave):
         self.tau_replay[:] = self.tau
 
     def step(self, time: float, h: float) -> None:
+        check_faults(self.fault)
         state, simulation = self.state, self._simulation
         simulation.velocity_to(state.q, self.q_d, h, self.v_d)
         simulation.force_to(state.q, state.v, self.v_d, h, self.tau, self._reached, self.fault)
@@ -113,9 +114,15 @@ class Control(Slave):
 
     def _judge_contact(self) -> None:
         if self._position_threshold > 0.0:
-            self.by_position[0] = np.abs(self.q_measured - self.q_d).max() > self._position_threshold
+            self.by_position[0] = self._largest(self.q_measured - self.q_d) > self._position_threshold
         if self._force_threshold > 0.0:
-            self.by_force[0] = np.abs(self.tau - self.tau_replay).max() > self._force_threshold
+            self.by_force[0] = self._largest(self.tau - self.tau_replay) > self._force_threshold
+
+    def _largest(self, difference: Vector) -> float:
+        """Of the joints that are driven: one that has failed goes its own way, or is held by more than its motor."""
+        if self.fault.any():
+            difference[cannot_drive(self.fault)] = 0.0
+        return float(np.abs(difference).max())
 
     def _threshold(self, name: str) -> float:
         value = float(self.view(name)[0])
