@@ -46,6 +46,6 @@ def test_a_joint_known_to_have_failed_is_no_contact(kind: Fault) -> None:
     component.step(0.0, H)
     assert (component.get("contact_by_position"), component.get("contact_by_force")) == (0.0, 0.0)
     component.restore(saved)
-    component.writer(measured, went + [1e-3, 0.0, 0.0])()
+    component.writer(measured, went + 1e-3 * np.eye(N)[0])()
     component.step(0.0, H)
     assert (component.get("contact_by_position"), component.get("contact_by_force")) == (1.0, 1.0)
