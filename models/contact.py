@@ -106,9 +106,9 @@ class EventContact:
         closing = np.array(rows) @ state.v
         bounce = np.where(contacts.touching[pairs] > 0.0, np.maximum(-self._restitution * closing, 0.0), 0.0)
         bounce[bounce < SLOWEST_BOUNCE] = 0.0
-        state.v[:] = _least_change(self._arm.inertia(), state.v, rows, bounce.tolist(), np.zeros(self._arm.n))
-        for pair, (depth, _), speed in zip(pairs, met, bounce, strict=True):
-            flies = speed > 0.0
+        state.v[:] = _bounce(self._arm.inertia(), state.v, rows, bounce)
+        for pair, (depth, row), speed in zip(pairs, met, bounce, strict=True):
+            flies = speed > 0.0 and row @ state.v >= SLOWEST_BOUNCE
             contacts.held[pair] = not flies
             contacts.grace[pair] = max(0.0, -2.0 * depth) + 1e-12 if flies else 0.0
         contacts.touching[:] = 0.0
@@ -172,6 +172,25 @@ class EventContact:
 def _least_rate(distance: float, h: float) -> float:
     """How fast a distance must grow in the next h s (when negative: may shrink) so that it ends at 0 or above."""
     return -distance / h if distance > 0.0 else min(-distance / RECOVERY_TIME, RECOVERY_SPEED)
+
+
+def _bounce(M: Vector, v: Vector, rows: list[Vector], speeds: Vector) -> Vector:
+    """The velocity after impulses that part each pair at its speed or faster, and that give no energy.
+
+    Pairs that touch at once can drive each other, and their bounces add up to more energy than there was (Newton's law
+    of restitution says nothing of that). Then all of them bounce less: between that and no bounce at all, which always
+    loses energy, is the velocity that keeps it.
+    """
+    no_friction = np.zeros(len(v))
+    after = _least_change(M, v, rows, speeds.tolist(), no_friction)
+    if not speeds.any() or after @ M @ after <= v @ M @ v:
+        return after
+    calm = _least_change(M, v, rows, [0.0] * len(rows), no_friction)
+    more = after - calm
+    # |calm + part · more|² = |v|² in the metric of M, with 0 < part < 1.
+    a, b, c = more @ M @ more, calm @ M @ more, min(0.0, calm @ M @ calm - v @ M @ v)
+    kept: Vector = calm + (np.sqrt(b * b - a * c) - b) / a * more
+    return kept
 
 
 def _least_change(M: Vector, v: Vector, rows: list[Vector], bounds: list[float], friction: Vector) -> Vector:
