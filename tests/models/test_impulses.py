@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
+from simloop.fmus.export import instantiate
+from simloop.master import Locate, ObjectComponent, System, run
 from simloop.models.arm import Arm, Vector
 from simloop.models.clearance import Clearance, count_pairs
 from simloop.models.contact import SLOWEST_BOUNCE, EventContact, no_contacts
 from simloop.models.faults import Fault
 from simloop.models.plant import RobotPlant, robot_at_rest
+
+from tests.fmus.test_plant import FALLING
+from tests.fmus.test_plant import ROBOT as FALLING_ROBOT
 
 SEEDS = st.integers(0, 2**32 - 1)
 # An impulse is wanted alone: a step so short that nothing else happens in it, s.
@@ -164,3 +169,35 @@ def test_many_contacts_at_once_close_no_more_and_give_no_energy(seed: int, links
     impulse = M @ (state.v - v)
     _, residual = nnls(rows[acting].T, impulse)
     assert residual <= 1e-6 * max(1.0, float(np.linalg.norm(impulse)))
+
+
+def energy_of_a_fall(mjcf: str, e: float, step: str) -> Vector:
+    """J, at each step of an arm that falls on the floor: bounces, slides, and for a while lies there."""
+    system = System([ObjectComponent("plant", instantiate("plant", replace(FALLING_ROBOT, mjcf=mjcf)))])
+    for name, value in {"tau": 0.0, "f_ext": 0.0, "contact": "events", "restitution": e}.items():
+        system.set(f"plant.{name}", value)
+    result = run(system, (Locate("plant", "gap", 1e-12),), step=step, duration="1")
+    assert result["plant.impacts"][-1] > 2
+    arm = Arm(mjcf)
+    moves = zip(result.vector("plant.q_true"), result.vector("plant.v"), strict=True)
+    return np.array([arm.energy(arm.state_at(q, v)) for q, v in moves])
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_an_arm_that_falls_on_the_floor_never_gains_energy(e: float) -> None:
+    """Its damping is a fiftieth of a N·m·s; the tolerance is the weight lifted by 1e-9 m."""
+    assert np.diff(energy_of_a_fall(FALLING, e, "1/200")).max() < 2e-8
+
+
+FRICTIONLESS = FALLING.replace('damping="0.02"', "")
+
+
+def test_with_restitution_1_and_no_damping_the_energy_stays() -> None:
+    energy = energy_of_a_fall(FRICTIONLESS, 1.0, "1/200")
+    np.testing.assert_allclose(energy, energy[0], atol=1e-5)
+
+
+def test_what_a_held_contact_gains_without_any_damping_falls_with_the_step() -> None:
+    """A step with a held pair is of first order."""
+    coarse, fine = (np.diff(energy_of_a_fall(FRICTIONLESS, 0.0, step)) for step in ("1/200", "1/2000"))
+    assert fine[fine > 0.0].sum() < 0.2 * coarse[coarse > 0.0].sum()
