@@ -11,7 +11,7 @@ from simloop.fmus.slave import FORCE, SIGMA, VELOCITY, Kind, Port, Role, Slave, 
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.control import ControlSimulation
-from simloop.models.faults import WORDS, cannot_drive, check_faults
+from simloop.models.faults import WORDS, cannot_drive
 
 
 @dataclass
@@ -100,7 +100,6 @@ class Control(Slave):
         self.tau_replay[:] = self.tau
 
     def step(self, time: float, h: float) -> None:
-        check_faults(self.fault)
         state, simulation = self.state, self._simulation
         simulation.velocity_to(state.q, self.q_d, h, self.v_d)
         simulation.force_to(state.q, state.v, self.v_d, h, self.tau, self._reached, self.fault)

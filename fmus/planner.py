@@ -10,7 +10,7 @@ from simloop.fmus.resources import read_home, read_model, read_tools
 from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm, Tools
-from simloop.models.faults import WORDS, check_faults
+from simloop.models.faults import WORDS
 from simloop.models.planner import OnlinePlanner, Plan, rest_at
 
 
@@ -67,6 +67,5 @@ class Planner(Slave):
         self.q_d[:] = self.state.plan.q
 
     def step(self, time: float, h: float) -> None:
-        check_faults(self.fault)
         self._planner.step(self.state.plan, self.q, self.v, h, self.fault)
         self.q_d[:] = self.state.plan.q

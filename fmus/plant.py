@@ -12,7 +12,7 @@ from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.assemble import Gear
 from simloop.models.clearance import count_pairs
-from simloop.models.faults import WORDS, Fault, check_faults
+from simloop.models.faults import WORDS, Fault
 from simloop.models.plant import CONTACT_MODES, INTEGRATORS, RobotPlant, RobotState, robot_at_rest
 
 ENCODERS = ("joint", "motor")
@@ -103,7 +103,6 @@ class Plant(Slave):
         self._tell(self._healthy)
 
     def step(self, time: float, h: float) -> None:
-        check_faults(self.fault)
         self.tau_applied[:] = self._plant.step(self.state.robot, self.tau, self.f_ext, self.fault, self._size, time, h)
         self._tell(self.fault)
 

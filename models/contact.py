@@ -7,6 +7,7 @@ with an impulse that resets the velocities, and from there on the pair holds: it
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import daqp
@@ -25,6 +26,8 @@ SLOWEST_BOUNCE = 1e-2
 RECOVERY_TIME, RECOVERY_SPEED = 5e-3, 1e-2
 # Depths that differ by less, m, are the same.
 ROUNDING = 1e-12
+# A joint gains less speed than this in a step, m/s or rad/s: what it cannot reach with that is left out.
+GAIN = 10.0
 # Rounds in which a step with held pairs finds where it ends without entering.
 ROUNDS = 20
 
@@ -110,7 +113,7 @@ class EventContact:
         for pair, (depth, row), speed in zip(pairs, met, bounce, strict=True):
             flies = speed > 0.0 and row @ state.v >= SLOWEST_BOUNCE
             contacts.held[pair] = not flies
-            contacts.grace[pair] = max(0.0, -2.0 * depth) + 1e-12 if flies else 0.0
+            contacts.grace[pair] = max(0.0, -2.0 * depth) + ROUNDING if flies else 0.0
         contacts.touching[:] = 0.0
         contacts.impacts += 1
         contacts.impact_time = time
@@ -161,7 +164,7 @@ class EventContact:
         for i in np.flatnonzero(model.jnt_limited):
             low, high = model.jnt_range[i]
             for sign, room in ((1.0, state.q[i] - low), (-1.0, high - state.q[i])):
-                if room < h * (abs(state.v[i]) + 10.0):
+                if room < h * (abs(state.v[i]) + GAIN):
                     row = np.zeros(self._arm.n)
                     row[i] = sign
                     rows.append(row)
@@ -188,8 +191,9 @@ def _bounce(M: Vector, v: Vector, rows: list[Vector], speeds: Vector) -> Vector:
     calm = _least_change(M, v, rows, [0.0] * len(rows), no_friction)
     more = after - calm
     # |calm + part · more|² = |v|² in the metric of M, with 0 < part < 1.
-    a, b, c = more @ M @ more, calm @ M @ more, min(0.0, calm @ M @ calm - v @ M @ v)
-    kept: Vector = calm + (np.sqrt(b * b - a * c) - b) / a * more
+    a, b = float(more @ M @ more), float(calm @ M @ more)
+    lost = max(0.0, float(v @ M @ v - calm @ M @ calm))
+    kept: Vector = calm + (math.sqrt(b * b + a * lost) - b) / a * more
     return kept
 
 

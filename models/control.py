@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from simloop.models.arm import Arm, Vector
-from simloop.models.faults import Fault, cannot_drive
+from simloop.models.faults import Fault, cannot_drive, check_faults
 
 # A loose joint's force, N or N·m, that counts as none, and the rounds in which it is found, with shorter steps in each.
 NO_FORCE, ROUNDS, HALVINGS = 1e-9, 20, 20
@@ -41,9 +41,11 @@ class ControlSimulation:
         self, q: Vector, v: Vector, v_d: Vector, h: float, tau: Vector, reached: Vector, fault: Vector | None = None
     ) -> None:
         """Write the joint forces for v_d into `tau` and the velocity they give into `reached`."""
-        if fault is not None and fault.any() and cannot_drive(fault).any():
-            self._force_of_the_rest(q, v, v_d, h, tau, reached, fault)
-            return
+        if fault is not None and fault.any():
+            check_faults(fault)
+            if cannot_drive(fault).any():
+                self._force_of_the_rest(q, v, v_d, h, tau, reached, fault)
+                return
         self._arm.inverse(q, v, v_d, h, tau)
         reached[:] = v_d
         if not self._rigid:

@@ -30,9 +30,8 @@ def check_fault(value: float) -> Fault:
 
 def check_faults(fault: NDArray[np.float64]) -> None:
     """Refuse a vector of faults with a number in it that means none."""
-    if fault.any():
-        for value in fault:
-            check_fault(value)
+    for value in fault:
+        check_fault(value)
 
 
 def cannot_drive(fault: NDArray[np.float64]) -> NDArray[np.bool_]:

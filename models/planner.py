@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 from simloop.models.arm import Arm, Tools, Vector
 from simloop.models.braking import braking_speed
 from simloop.models.detour import Detour, DetourPlan, no_detour
-from simloop.models.faults import cannot_drive
+from simloop.models.faults import cannot_drive, check_faults
 
 # The lag of the robot behind its command is smoothed over this time, s: long against one step's measurement noise,
 # short against a contact.
@@ -94,10 +94,12 @@ class OnlinePlanner:
         When `fault` (n) tells that joints cannot be driven any more, the others take a detour to a posture that still
         has the tools at the goal.
         """
-        if fault is not None and fault.any() and cannot_drive(fault).any():
-            self._detour.step(plan.detour, q, fault, h, plan.q)
-            plan.speed[:] = plan.command[:] = plan.lag[:] = 0.0
-            return
+        if fault is not None and fault.any():
+            check_faults(fault)
+            if cannot_drive(fault).any():
+                self._detour.step(plan.detour, q, fault, h, plan.q)
+                plan.speed[:] = plan.command[:] = plan.lag[:] = 0.0
+                return
         plan.detour.under_way = False
         seeded = self._seed(plan, q, v, h)
         # Three coordinates at a time are quicker as plain floats than as arrays.

@@ -12,7 +12,7 @@ from simloop.models.arm import Arm, ArmState, Vector
 from simloop.models.assemble import Gear
 from simloop.models.clearance import Clearance
 from simloop.models.contact import PROXIMITY, Contacts, EventContact, no_contacts
-from simloop.models.faults import Fault
+from simloop.models.faults import Fault, check_faults
 
 CONTACT_MODES = ("none", "compliant", "events")
 # Robots with joints frozen in one way or another that are kept for when they are asked for again.
@@ -96,6 +96,7 @@ class RobotPlant:
     ) -> Vector:
         """Advance by h s from `time`; returns the motor forces that acted, shared between calls."""
         if fault.any() or state.frozen.any():
+            check_faults(fault)
             applied = self._faulty_forces(tau, fault, size)
             self._lock(state, fault)
         else:
