@@ -22,6 +22,8 @@ PROXIMITY = 1e-5
 SECOND_INTERSECTION = 1e-8
 # A bounce slower than this, m/s, is none: the pair holds.
 SLOWEST_BOUNCE = 1e-2
+# A pair that has not come out since its last bounce, and is deeper than this, m, bounces no more: it holds.
+DEEPEST_REBOUND = 0.25 * SECOND_INTERSECTION
 # A pair that begins a step inside each other is driven apart in this time, s, but not faster than this, m/s.
 RECOVERY_TIME, RECOVERY_SPEED = 5e-3, 1e-2
 # Depths that differ by less, m, are the same.
@@ -108,7 +110,10 @@ class EventContact:
         rows = [row for _, row in met]
         closing = np.array(rows) @ state.v
         bounce = np.where(contacts.touching[pairs] > 0.0, np.maximum(-self._restitution * closing, 0.0), 0.0)
-        bounce[bounce < SLOWEST_BOUNCE] = 0.0
+        # A pair that strikes again and again without coming out in between, such as a box that rocks on its corners,
+        # goes twice as deep each time.
+        sinking = (contacts.grace[pairs] > 0.0) & (np.array([depth for depth, _ in met]) < -DEEPEST_REBOUND)
+        bounce[(bounce < SLOWEST_BOUNCE) | sinking] = 0.0
         state.v[:] = _bounce(self._arm.inertia(), state.v, rows, bounce)
         for pair, (depth, row), speed in zip(pairs, met, bounce, strict=True):
             flies = speed > 0.0 and row @ state.v >= SLOWEST_BOUNCE

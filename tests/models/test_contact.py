@@ -173,6 +173,21 @@ def test_a_host_that_cannot_go_back_sees_no_more_than_one_steps_way_of_penetrati
     assert heights[-1] == pytest.approx(-0.4, abs=0.01)
 
 
+ROCKING = """<mujoco><option gravity="0 0 -9.81"/><worldbody><body>
+<joint name="lift" type="slide" axis="0 0 1"/><joint name="tilt" axis="0 1 0"/>
+<geom name="board" type="box" size="0.2 0.1 0.01" mass="1"/><site name="tip"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("tilt", [0.001, 0.02])
+def test_a_board_that_rocks_on_its_edges_does_not_sink(tilt: float) -> None:
+    """One edge strikes as the other rises, faster and faster: the pair does not come out between two bounces."""
+    columns = fall(Robot("board", ROCKING, ("tip",), (-0.48, tilt)), FLOOR, "0.5", "1/200", 0.9)
+    height, turn = columns["plant.q_true[1]"], columns["plant.q_true[2]"]
+    lowest = height - 0.2 * np.abs(np.sin(turn)) - 0.01 * np.cos(turn)
+    assert columns["plant.impacts"][-1] > 10
+    assert lowest.min() > -0.5 - 1e-8
+
+
 def _gradient(mjcf: str, q: np.ndarray) -> np.ndarray:
     """Of the distance between finger and floor, by finite differences."""
     clearance, d = Clearance(Arm(mjcf)), 1e-7
