@@ -66,6 +66,14 @@ def test_two_independent_models_of_contact_end_within_5_degrees_a_joint() -> Non
         assert value(collapse(contact), "rest_pose_difference") < 5.0
 
 
+def test_an_arm_that_bounces_is_not_compared_with_one_that_does_not() -> None:
+    assert [v.changes for v in COLLAPSE.variants({"plant.contact": "events"}, 0.005)] == [
+        {"plant.contact": "compliant"}
+    ]
+    assert COLLAPSE.variants({"plant.contact": "events", "plant.restitution": 0.9}, 0.005) == ()
+    assert COLLAPSE.variants({"plant.contact": "none"}, 0.005) == ()
+
+
 def test_the_record_tells_of_second_intersections(tmp_path: Path) -> None:
     run_to_folder(Request(COLLAPSE, duration="0.5"), tmp_path, csv=False, command="test")
     summary = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["summary"]
