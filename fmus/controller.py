@@ -9,7 +9,7 @@ import numpy as np
 from simloop.fmus.slave import FORCE, VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
-from simloop.models.faults import WORDS
+from simloop.models.faults import WORDS, cannot_drive
 
 
 class Controller(Slave):
@@ -87,9 +87,15 @@ class Controller(Slave):
 
     def _judge_contact(self) -> None:
         if self._position_threshold > 0.0:
-            self.by_position[0] = np.abs(self.q_measured - self.q_d).max() > self._position_threshold
+            self.by_position[0] = self._largest(self.q_measured - self.q_d) > self._position_threshold
         if self._force_threshold > 0.0:
-            self.by_force[0] = np.abs(self.tau - self.tau_replay).max() > self._force_threshold
+            self.by_force[0] = self._largest(self.tau - self.tau_replay) > self._force_threshold
+
+    def _largest(self, difference: Vector) -> float:
+        """Of the joints that are driven: one that has failed goes its own way, or is held by more than its motor."""
+        if np.count_nonzero(self.fault):
+            difference[cannot_drive(self.fault)] = 0.0
+        return float(np.abs(difference).max())
 
     def _threshold(self, name: str) -> float:
         value = float(self.view(name)[0])

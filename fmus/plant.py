@@ -12,7 +12,7 @@ from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.assemble import Gear
 from simloop.models.clearance import count_pairs
-from simloop.models.faults import WORDS, Fault, check_fault
+from simloop.models.faults import WORDS, Fault
 from simloop.models.plant import CONTACT_MODES, INTEGRATORS, RobotPlant, RobotState, robot_at_rest
 
 ENCODERS = ("joint", "motor")
@@ -104,9 +104,6 @@ class Plant(Slave):
         self._tell(self._healthy)
 
     def step(self, time: float, h: float) -> None:
-        if np.count_nonzero(self.fault):
-            for value in self.fault:
-                check_fault(value)
         self.tau_applied[:] = self._plant.step(self.state.robot, self.tau, self.f_ext, self.fault, self._size, time, h)
         self._tell(self.fault)
 
@@ -115,8 +112,8 @@ class Plant(Slave):
         self.q_true[:] = moves.q[: self._n]
         self.v[:] = moves.v[: self._n]
         self.q_motor[:] = moves.q[self._plant.driven] if self._elastic else self.q_true
-        self._measure(fault)
         self.gap[0] = self._plant.gap
+        self._measure(fault)
         if self._events:
             c = self.state.robot.contacts
             self.ports[self._told] = (
@@ -141,7 +138,9 @@ class Plant(Slave):
         self._error *= self._spread
         self._error += source
         np.copyto(self.q, self._error, where=~silent)
-        before[:] = fault
+        # A step that ends in a touch is only a part of one: what is lost in it is lost in the next part too.
+        if self.gap[0] >= 0.0:
+            before[:] = fault
 
     def _not_negative(self, name: str) -> float:
         value = float(self.view(name)[0])

@@ -11,8 +11,8 @@ from simloop.master.errors import UnitError
 
 # More than this in one macro step is a system that does not get on, not one in which much happens.
 MOST_EVENTS = 1000
-# What is left of a step and is shorter than this part of it is rounding.
-SLIVER = 1e-9
+# An event that leaves less than this part of a macro step is at its end.
+SLIVER = 1e-12
 # Halvings of a step that bring any step to any tolerance a double can tell.
 MOST_HALVINGS = 100
 
@@ -45,6 +45,8 @@ def bind_locate(component: Component, indicator: str, tolerance: float, clock: C
                 after = middle
             else:
                 before = middle
+        if length - after <= SLIVER * clock.h:
+            after = length
         component.restore(slot)
         step_to(begin, after)
         return after

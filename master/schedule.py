@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -61,6 +62,10 @@ class Locate:
     component: str
     indicator: str
     tolerance: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.tolerance < math.inf:
+            raise ValueError(f"the tolerance is {self.tolerance} s; it must be greater than 0 and finite")
 
 
 Operation = Transfer | Set | Step | Save | Restore | Locate

@@ -152,6 +152,15 @@ class Arm:
         mujoco.mj_inverse(self.model, self.data)
         out[:] = self._inverse
 
+    def stiffening(self) -> Vector:
+        """What the constraints that gave way in the last `inverse` (static friction that holds, joint limits) add to
+        the inertia matrix: Jᵀ D J, n by n."""
+        data = self.data
+        giving = data.efc_state == mujoco.mjtConstraintState.mjCNSTRSTATE_QUADRATIC
+        J = data.efc_J.reshape(-1, self.n)[giving]
+        stiff: Vector = (J.T * data.efc_D[giving]) @ J
+        return stiff
+
     def inertia(self, h: float = 0.0) -> Vector:
         """Joint-space inertia matrix at the position of the last call, shared between calls.
 

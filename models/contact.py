@@ -7,6 +7,7 @@ with an impulse that resets the velocities, and from there on the pair holds: it
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import daqp
@@ -21,10 +22,14 @@ PROXIMITY = 1e-5
 SECOND_INTERSECTION = 1e-8
 # A bounce slower than this, m/s, is none: the pair holds.
 SLOWEST_BOUNCE = 1e-2
+# A pair that has not come out since its last bounce, and is deeper than this, m, bounces no more: it holds.
+DEEPEST_REBOUND = 0.25 * SECOND_INTERSECTION
 # A pair that begins a step inside each other is driven apart in this time, s, but not faster than this, m/s.
 RECOVERY_TIME, RECOVERY_SPEED = 5e-3, 1e-2
 # Depths that differ by less, m, are the same.
 ROUNDING = 1e-12
+# A joint gains less speed than this in a step, m/s or rad/s: what it cannot reach with that is left out.
+GAIN = 10.0
 # Rounds in which a step with held pairs finds where it ends without entering.
 ROUNDS = 20
 
@@ -55,8 +60,6 @@ class EventContact:
     """The motion of an arm whose bodies are rigid: `restitution` from 0 (they stay together) to 1 (none is lost)."""
 
     def __init__(self, arm: Arm, clearance: Clearance, restitution: float) -> None:
-        if not 0.0 <= restitution <= 1.0:
-            raise ValueError(f"restitution is {restitution}; it must be from 0 to 1")
         arm.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
         self._arm = arm
         self._clearance = clearance
@@ -107,12 +110,15 @@ class EventContact:
         rows = [row for _, row in met]
         closing = np.array(rows) @ state.v
         bounce = np.where(contacts.touching[pairs] > 0.0, np.maximum(-self._restitution * closing, 0.0), 0.0)
-        bounce[bounce < SLOWEST_BOUNCE] = 0.0
-        state.v[:] = _least_change(self._arm.inertia(), state.v, rows, bounce.tolist(), np.zeros(self._arm.n))
-        for pair, (depth, _), speed in zip(pairs, met, bounce, strict=True):
-            flies = speed > 0.0
+        # A pair that strikes again and again without coming out in between, such as a box that rocks on its corners,
+        # goes twice as deep each time.
+        sinking = (contacts.grace[pairs] > 0.0) & (np.array([depth for depth, _ in met]) < -DEEPEST_REBOUND)
+        bounce[(bounce < SLOWEST_BOUNCE) | sinking] = 0.0
+        state.v[:] = _bounce(self._arm.inertia(), state.v, rows, bounce)
+        for pair, (depth, row), speed in zip(pairs, met, bounce, strict=True):
+            flies = speed > 0.0 and row @ state.v >= SLOWEST_BOUNCE
             contacts.held[pair] = not flies
-            contacts.grace[pair] = max(0.0, -2.0 * depth) + 1e-12 if flies else 0.0
+            contacts.grace[pair] = max(0.0, -2.0 * depth) + ROUNDING if flies else 0.0
         contacts.touching[:] = 0.0
         contacts.impacts += 1
         contacts.impact_time = time
@@ -164,7 +170,7 @@ class EventContact:
         for i in np.flatnonzero(model.jnt_limited):
             low, high = model.jnt_range[i]
             for sign, room in ((1.0, state.q[i] - low), (-1.0, high - state.q[i])):
-                if room < h * (abs(state.v[i]) + 10.0):
+                if room < h * (abs(state.v[i]) + GAIN):
                     row = np.zeros(self._arm.n)
                     row[i] = sign
                     rows.append(row)
@@ -175,6 +181,26 @@ class EventContact:
 def _least_rate(distance: float, h: float) -> float:
     """How fast a distance must grow in the next h s (when negative: may shrink) so that it ends at 0 or above."""
     return -distance / h if distance > 0.0 else min(-distance / RECOVERY_TIME, RECOVERY_SPEED)
+
+
+def _bounce(M: Vector, v: Vector, rows: list[Vector], speeds: Vector) -> Vector:
+    """The velocity after impulses that part each pair at its speed or faster, and that give no energy.
+
+    Pairs that touch at once can drive each other, and their bounces add up to more energy than there was (Newton's law
+    of restitution says nothing of that). Then all of them bounce less: between that and no bounce at all, which always
+    loses energy, is the velocity that keeps it.
+    """
+    no_friction = np.zeros(len(v))
+    after = _least_change(M, v, rows, speeds.tolist(), no_friction)
+    if not speeds.any() or after @ M @ after <= v @ M @ v:
+        return after
+    calm = _least_change(M, v, rows, [0.0] * len(rows), no_friction)
+    more = after - calm
+    # |calm + part · more|² = |v|² in the metric of M, with 0 < part < 1.
+    a, b = float(more @ M @ more), float(calm @ M @ more)
+    lost = max(0.0, float(v @ M @ v - calm @ M @ calm))
+    kept: Vector = calm + (math.sqrt(b * b + a * lost) - b) / a * more
+    return kept
 
 
 def _least_change(M: Vector, v: Vector, rows: list[Vector], bounds: list[float], friction: Vector) -> Vector:

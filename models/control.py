@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from simloop.models.arm import Arm, Vector
-from simloop.models.faults import Fault
+from simloop.models.faults import Fault, cannot_drive, check_faults
 
-# A loose joint's force, N or N·m, that counts as none, and the rounds in which it is found.
-NO_FORCE, ROUNDS = 1e-9, 10
+# A loose joint's force, N or N·m, that counts as none, and the rounds in which it is found, with shorter steps in each.
+NO_FORCE, ROUNDS, HALVINGS = 1e-9, 20, 20
 
 
 class ControlSimulation:
@@ -41,8 +42,10 @@ class ControlSimulation:
     ) -> None:
         """Write the joint forces for v_d into `tau` and the velocity they give into `reached`."""
         if fault is not None and np.count_nonzero(fault):
-            self._force_of_the_rest(q, v, v_d, h, tau, reached, fault)
-            return
+            check_faults(fault)
+            if cannot_drive(fault).any():
+                self._force_of_the_rest(q, v, v_d, h, tau, reached, fault)
+                return
         self._arm.inverse(q, v, v_d, h, tau)
         reached[:] = v_d
         if not self._rigid:
@@ -53,19 +56,33 @@ class ControlSimulation:
     def _force_of_the_rest(
         self, q: Vector, v: Vector, v_d: Vector, h: float, tau: Vector, reached: Vector, fault: Vector
     ) -> None:
-        """A frozen joint with velocity 0 and no force of its own makes the others feel the merged links' inertia. For
-        the loose joints, find the velocity at which the inverse dynamics asks no force of them; static friction bends
-        that relation, so it is found in rounds."""
+        """A frozen joint with velocity 0 and no force of its own makes the others feel the merged links' inertia."""
         frozen, loose = fault == Fault.FROZEN, np.flatnonzero(fault == Fault.LOOSE)
         reached[:] = v_d
         reached[frozen] = 0.0
         reached[loose] = v[loose]
         self._arm.inverse(q, v, reached, h, tau)
-        M = self._arm.inertia(h)[np.ix_(loose, loose)].copy()
-        for _ in range(ROUNDS):
-            if not len(loose) or np.abs(tau[loose]).max() <= NO_FORCE:
-                break
-            reached[loose] -= h * np.linalg.solve(M, tau[loose])
-            self._arm.inverse(q, v, reached, h, tau)
+        if len(loose):
+            self._let_go(q, v, loose, h, tau, reached)
         tau[frozen] = 0.0
         tau[loose] = 0.0
+
+    def _let_go(self, q: Vector, v: Vector, loose: NDArray[np.intp], h: float, tau: Vector, reached: Vector) -> None:
+        """Find the velocity of the loose joints at which the inverse dynamics asks no force of them.
+
+        The force grows with the velocity, but in pieces: where static friction gives way it bends. Newton's step knows
+        the slope of its own piece only, and is shortened until it asks for less force than before.
+        """
+        for _ in range(ROUNDS):
+            force = tau[loose]
+            if np.abs(force).max() <= NO_FORCE:
+                return
+            slope = self._arm.inertia(h) + self._arm.stiffening()
+            change = -h * np.linalg.solve(slope[np.ix_(loose, loose)], force)
+            before = reached[loose]
+            for _ in range(HALVINGS):
+                reached[loose] = before + change
+                self._arm.inverse(q, v, reached, h, tau)
+                if np.linalg.norm(tau[loose]) < np.linalg.norm(force):
+                    break
+                change *= 0.5

@@ -16,13 +16,19 @@ POINTS = 65
 
 @dataclass
 class DetourPlan:
-    """For which `fault` it is, from which joint position to which, how far the tools have come, m, and how fast."""
+    """Whether there is one, for which `fault`, from which joint position to which, how far the tools have come, m, and
+    how fast."""
 
+    under_way: bool
     fault: Vector
     begin: Vector
     end: Vector
     way: float
     speed: float
+
+
+def no_detour(n: int) -> DetourPlan:
+    return DetourPlan(under_way=False, fault=np.zeros(n), begin=np.zeros(n), end=np.zeros(n), way=0.0, speed=0.0)
 
 
 class Detour:
@@ -38,7 +44,7 @@ class Detour:
     def step(self, plan: DetourPlan, q: Vector, fault: Vector, h: float, q_d: Vector) -> None:
         """Advance `plan` by h s and write the joint position wanted into `q_d`; joints that cannot be driven are
         wanted where they are."""
-        if not np.array_equal(fault, plan.fault):
+        if not (plan.under_way and np.array_equal(fault, plan.fault)):
             self._choose(plan, q, fault)
         ways = self._measure(plan)
         left = float(ways[-1]) - plan.way
@@ -55,6 +61,7 @@ class Detour:
         if self._reach is None:
             self._reach = Reach(self._arm, self._tools)
         found = self._reach.find(self._goal, q, fault)
+        plan.under_way = True
         plan.fault[:], plan.begin[:] = fault, q
         plan.end[:] = q if found is None else found
         plan.way = plan.speed = 0.0

@@ -28,6 +28,12 @@ def check_fault(value: float) -> Fault:
         raise ValueError(f"fault is {value:g}; it can be {WORDS}") from None
 
 
+def check_faults(fault: NDArray[np.float64]) -> None:
+    """Refuse a vector of faults with a number in it that means none."""
+    for value in fault:
+        check_fault(value)
+
+
 def cannot_drive(fault: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which joints have no motor that moves them."""
     return np.isin(fault, (Fault.LOOSE, Fault.FROZEN))

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.linalg import lapack
 from simloop.models.arm import Arm, Tools, Vector
 from simloop.models.braking import braking_speed
-from simloop.models.detour import Detour, DetourPlan
+from simloop.models.detour import Detour, DetourPlan, no_detour
+from simloop.models.faults import cannot_drive, check_faults
 
 # The lag of the robot behind its command is smoothed over this time, s: long against one step's measurement noise,
 # short against a contact.
@@ -46,7 +47,7 @@ def rest_at(q: Vector, tools: Tools) -> Plan:
         speed=np.zeros(k // 3),
         command=np.zeros(k),
         lag=np.zeros(k),
-        detour=DetourPlan(fault=np.zeros(len(q)), begin=np.zeros(len(q)), end=np.zeros(len(q)), way=0.0, speed=0.0),
+        detour=no_detour(len(q)),
     )
 
 
@@ -96,8 +97,12 @@ class OnlinePlanner:
         has the tools at the goal.
         """
         if fault is not None and np.count_nonzero(fault):
-            self._detour.step(plan.detour, q, fault, h, plan.q)
-            return
+            check_faults(fault)
+            if cannot_drive(fault).any():
+                self._detour.step(plan.detour, q, fault, h, plan.q)
+                plan.speed[:] = plan.command[:] = plan.lag[:] = 0.0
+                return
+        plan.detour.under_way = False
         J = self._seed(plan, q, v, h)
         # Three coordinates at a time are quicker as plain floats than as arrays.
         p, lag, speeds = self.tools.position().tolist(), plan.lag.tolist(), plan.speed.tolist()

@@ -12,7 +12,7 @@ from simloop.models.arm import Arm, ArmState, Vector
 from simloop.models.assemble import Gear
 from simloop.models.clearance import Clearance
 from simloop.models.contact import PROXIMITY, Contacts, EventContact, no_contacts
-from simloop.models.faults import Fault
+from simloop.models.faults import Fault, check_faults
 
 CONTACT_MODES = ("none", "compliant", "events")
 # Robots with joints frozen in one way or another that are kept for when they are asked for again.
@@ -65,12 +65,15 @@ class RobotPlant:
         for name, value, allowed in (("contact", contact, CONTACT_MODES), ("integrator", integrator, INTEGRATORS)):
             if value not in allowed:
                 raise ValueError(f"{name} is {value!r}; it can be {' or '.join(allowed)}")
+        if not 0.0 <= restitution <= 1.0:
+            raise ValueError(f"restitution is {restitution}; it must be from 0 to 1")
         self._mjcf = mjcf
         self._mass_error = mass_error
         self._contact = contact
         self._restitution = restitution
         self._integrator = INTEGRATORS[integrator]
-        self._gears = dict(gears or {})
+        # Rotors stand in the order of their joints, whatever the order of the gears.
+        self._gears = dict(sorted((gears or {}).items()))
         self._shapes: dict[bytes, _Shape] = {}
         self._whole = Arm(mjcf, mass_error=mass_error)
         n = self.n = self._whole.n
@@ -94,6 +97,7 @@ class RobotPlant:
     ) -> Vector:
         """Advance by h s from `time`; returns the motor forces that acted, shared between calls."""
         if np.count_nonzero(fault) or np.count_nonzero(state.frozen):
+            check_faults(fault)
             applied = self._faulty_forces(tau, fault, size)
             self._lock(state, fault)
         else:
@@ -125,6 +129,8 @@ class RobotPlant:
     def _lock(self, state: RobotState, fault: Vector) -> None:
         """Freeze and thaw joints as `fault` says, and take the shape of the robot that is left."""
         frozen = fault == Fault.FROZEN
+        if frozen.all():
+            raise ValueError("every joint is frozen; at least one must be able to move")
         if not np.array_equal(frozen, state.frozen):
             freezing = np.flatnonzero(frozen & (state.frozen == 0.0))
             if len(freezing):
@@ -162,8 +168,6 @@ class RobotPlant:
             frozen=frozen,
             gears=self._gears,
         )
-        if arm.n == 0:
-            raise ValueError("every joint is frozen; at least one must be able to move")
         arm.model.opt.integrator = self._integrator
         events = None
         if self._contact == "events":

@@ -28,8 +28,13 @@ def parameters(h: float) -> Parameters:
 
 
 def variants(given: Mapping[str, Value], h: float) -> tuple[Variant, ...]:
+    """The other model of contact, unless bodies bounce, which compliant ones do not."""
     other = OTHER.get(str(given["plant.contact"]))
-    return () if other is None else (Variant(f"contact {other}", {"plant.contact": other}),)
+    return (
+        ()
+        if other is None or given.get("plant.restitution")
+        else (Variant(f"contact {other}", {"plant.contact": other}),)
+    )
 
 
 def deepest(result: Result) -> float:

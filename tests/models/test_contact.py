@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 from simloop.fmus.export import instantiate
-from simloop.master import Locate, ObjectComponent, System, run
+from simloop.master import Locate, ObjectComponent, System, TimedWrite, run
 from simloop.models.arm import Arm
 from simloop.models.clearance import Clearance, count_pairs
+from simloop.models.contact import RECOVERY_SPEED
 from simloop.models.plant import RobotPlant, robot_at_rest
 from simloop.models.robot import Box, Robot, scene_mjcf
 from simloop.models.robots.sphere import ROBOT as SPHERE
@@ -123,6 +125,67 @@ def test_only_the_motion_along_the_normal_is_taken() -> None:
     np.testing.assert_allclose(impulse / impulse[1], row / row[1], rtol=1e-5)
     # Held, the pair limits neither joint by itself: both turn on, one up and one down, along the floor.
     assert after[0] < 0.0 < after[1]
+
+
+def test_a_held_pair_that_entered_all_the_same_is_told_once_a_step_with_the_deepest_and_its_time() -> None:
+    """Nothing in a run makes one; here the sphere is put there by hand."""
+    mjcf = scene_mjcf(SPHERE, (FLOOR,))
+    plant, state = RobotPlant(mjcf, contact="events"), robot_at_rest(np.array([-0.4]), count_pairs(Arm(mjcf)))
+    state.contacts.held[:] = 1.0
+    for depth, time in ((1e-9, 0.1), (2e-4, 0.2), (1e-3, 0.3), (5e-4, 0.4)):
+        state.moves.q[0] = -0.4 - depth
+        plant.look(state, time)
+    told = state.contacts
+    assert told.second_intersections == 3, "a depth of 1e-9 m is where a pair is held"
+    assert told.second_depth == pytest.approx(1e-3, rel=1e-9)
+    assert told.second_time == 0.3
+
+
+def test_a_held_pair_is_released_when_it_would_pull() -> None:
+    """A sphere that lies on the floor and is lifted goes up as if there had been no floor."""
+    system = System([ObjectComponent("plant", instantiate("plant", SPHERE, (FLOOR,)))])
+    for name, value in {"contact": "events", "tau": 0.0, "f_ext": 0.0}.items():
+        system.set(f"plant.{name}", value)
+    lift = [TimedWrite(Fraction(1, 2), "plant.tau[1]", 9.82 + 3.0)]
+    columns = run(system, (Locate("plant", "gap", LOCATED),), step="1/200", duration=1, writes=lift).columns
+    time, q = columns["time"], columns["plant.q_true[1]"]
+    after = time >= 0.5
+    # 3 m/s² for 1 kg; the step in which it is still held is of first order.
+    np.testing.assert_allclose(q[after] + 0.4, 1.5 * (time[after] - 0.5) ** 2, atol=0.01)
+    assert columns["plant.held"][time == 0.5] == 1
+    assert columns["plant.held"][-1] == 0
+
+
+def test_a_host_that_cannot_go_back_sees_no_more_than_one_steps_way_of_penetration() -> None:
+    """Stepped without location, the sphere is v h deep at most, and is held from there on, not thrown out."""
+    h = 1 / 200
+    unit = instantiate("plant", SPHERE, (FLOOR,))
+    unit.set_text("contact", "events")
+    unit.exit_initialization_mode()
+    heights, speeds = [], []
+    for k in range(200):
+        unit.do_step(k * h, h)
+        heights.append(float(unit.view("q_true")[0]))
+        speeds.append(float(unit.view("v")[0]))
+    fastest = math.sqrt(2 * 9.82 * 0.4)
+    assert -0.4 - fastest * h <= min(heights) < -0.4
+    assert max(speeds) <= RECOVERY_SPEED * (1 + 1e-9)
+    assert heights[-1] == pytest.approx(-0.4, abs=0.01)
+
+
+ROCKING = """<mujoco><option gravity="0 0 -9.81"/><worldbody><body>
+<joint name="lift" type="slide" axis="0 0 1"/><joint name="tilt" axis="0 1 0"/>
+<geom name="board" type="box" size="0.2 0.1 0.01" mass="1"/><site name="tip"/></body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("tilt", [0.001, 0.02])
+def test_a_board_that_rocks_on_its_edges_does_not_sink(tilt: float) -> None:
+    """One edge strikes as the other rises, faster and faster: the pair does not come out between two bounces."""
+    columns = fall(Robot("board", ROCKING, ("tip",), (-0.48, tilt)), FLOOR, "0.5", "1/200", 0.9)
+    height, turn = columns["plant.q_true[1]"], columns["plant.q_true[2]"]
+    lowest = height - 0.2 * np.abs(np.sin(turn)) - 0.01 * np.cos(turn)
+    assert columns["plant.impacts"][-1] > 10
+    assert lowest.min() > -0.5 - 1e-8
 
 
 def _gradient(mjcf: str, q: np.ndarray) -> np.ndarray:

@@ -146,6 +146,16 @@ def test_an_elastic_gear_rings_at_the_frequency_of_two_masses_on_a_spring() -> N
         assert state.moves.q[1] - state.moves.q[0] == pytest.approx(expected, abs=1e-6 * wind)
 
 
+def test_the_order_in_which_gears_are_given_does_not_matter() -> None:
+    gears = {0: Gear(100.0, 1.0), 2: Gear(300.0, 1.0)}
+    ends = []
+    for given in (gears, dict(reversed(gears.items()))):
+        state = swinging()
+        run(RobotPlant(THREE, gears=given), state, 50, tau=np.array([1.0, 0.0, 0.2]))
+        ends.append(state.moves.q)
+    np.testing.assert_array_equal(*ends)
+
+
 def test_a_gear_without_a_rotor_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="'b' has no rotor inertia"):
         RobotPlant(THREE.replace('armature="0.01"', ""), gears={1: Gear(100.0, 1.0)})
