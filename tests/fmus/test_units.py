@@ -471,8 +471,8 @@ import os, signal, threading
 from simloop.master import FmuComponent, UnitError
 unit = FmuComponent("plant", {str(units["plant"])!r})
 unit.initialize(0.0)
-threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
 try:
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     while True:
         try:
             unit.step(0.0, 1e-3)
