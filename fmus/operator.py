@@ -9,12 +9,13 @@ import numpy as np
 from simloop.fmus.redundant import RedundantPlanner
 from simloop.fmus.redundant import State as PlannerState
 from simloop.fmus.slave import Kind, Port, Role
-from simloop.models.operator import Grip, read_recording, squeeze
+from simloop.models.operator import Grip, Lead, follow_lead, read_recording, squeeze
 
 
 @dataclass
 class State(PlannerState):
     grip: Grip
+    lead: Lead
 
 
 class Operator(RedundantPlanner):
@@ -31,7 +32,8 @@ class Operator(RedundantPlanner):
             Port("enable", Role.INPUT, "Dead-man's switch: the twist counts", kind=Kind.BOOLEAN, start=False),
             Port("table", Role.PARAMETER, file, kind=Kind.STRING, start=""),
         ]
-        super().__init__(instance_name, resources, own, State, grip=Grip(np.zeros(6), 0.0))
+        parts = {"grip": Grip(np.zeros(6), 0.0), "lead": Lead(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))}
+        super().__init__(instance_name, resources, own, State, **parts)
         self.twist, self.enable = self.view("twist"), self.view("enable")
 
     def prepare(self) -> None:
@@ -39,9 +41,17 @@ class Operator(RedundantPlanner):
         file = self.text("table")
         self._recording = read_recording(file) if file else None
 
+    def start(self) -> None:
+        super().start()
+        self.arm.kinematics(self.state.plan.q)
+        lead = self.state.lead
+        lead.position[:], lead.quaternion[:] = self.tool.position(), self.tool.quaternion()
+
     def step(self, time: float, h: float) -> None:
         twist, held = self.twist, bool(self.enable[0])
         if self._recording is not None:
             twist, held = self._recording.at(time)
         now = squeeze(self.state.grip, twist, held, h)
-        self.follow(lambda t, q: now, time, h)
+        self.arm.kinematics(self.state.plan.q)
+        wanted = follow_lead(self.state.lead, self.tool, now, h)
+        self.follow(lambda t, q: wanted, time, h)

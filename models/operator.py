@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from simloop.models.arm import Vector
+from simloop.models.pose import ToolPose, turn_by
 from simloop.models.table import read_table
 
 # From full motion to none, and back, s.
 RAMP = 0.1
+# How fast the tool makes up for what it is behind, 1/s, and how far behind, m and rad, it is waited for no longer.
+CATCH_UP, LEASH = 5.0, 0.005
 COLUMNS = ("time", "vx", "vy", "vz", "wx", "wy", "wz", "enable")
 
 
@@ -27,6 +30,31 @@ def squeeze(grip: Grip, twist: Vector, held: bool, h: float) -> Vector:
         grip.twist[:] = twist
     grip.share = float(np.clip(grip.share + (h if held else -h) / RAMP, 0.0, 1.0))
     return grip.share * grip.twist
+
+
+@dataclass
+class Lead:
+    """Where the hand has led the tool: position (3) and orientation (4)."""
+
+    position: Vector
+    quaternion: Vector
+
+
+def follow_lead(lead: Lead, tool: ToolPose, twist: Vector, h: float) -> Vector:
+    """The twist that keeps the tool, where the arm was placed, with its lead; `lead` is advanced by h s of `twist`.
+
+    A tool that cannot follow, at the edge of where it reaches, takes its lead along: nothing piles up to be made up for
+    when it can go on.
+    """
+    behind = np.zeros(6)
+    tool.way_to(lead.position, lead.quaternion, behind)
+    for part in (behind[:3], behind[3:]):
+        size = float(np.linalg.norm(part))
+        if size > LEASH:
+            part *= LEASH / size
+    lead.position[:] = tool.position() + behind[:3] + h * twist[:3]
+    lead.quaternion[:] = turn_by(turn_by(tool.quaternion(), behind[3:]), h * twist[3:])
+    return np.asarray(twist + CATCH_UP * behind)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,14 @@ def rotation_between(begin: Vector, end: Vector) -> Vector:
     return vector
 
 
+def turn_by(quaternion: Vector, vector: Vector) -> Vector:
+    """An orientation turned by a rotation vector, rad, in the world frame."""
+    turn, turned, size = np.zeros(4), np.zeros(4), float(np.linalg.norm(vector))
+    mujoco.mju_axisAngle2Quat(turn, vector / size if size else np.array([1.0, 0.0, 0.0]), size)
+    mujoco.mju_mulQuat(turned, turn, quaternion)
+    return turned
+
+
 def quaternion_of_zyz(angles: Vector) -> Vector:
     """The orientation with Euler angles z, y, z (rad), as S5 writes them."""
     turned, axes = np.array([1.0, 0.0, 0.0, 0.0]), ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
