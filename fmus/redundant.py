@@ -12,10 +12,20 @@ from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.clearance import Clearance
 from simloop.models.pose import ToolPose
-from simloop.models.redundancy import Centre, JointLimits, Manipulability, Resolution, Room, Spacing, by_inertia, evenly
+from simloop.models.redundancy import (
+    ByInertia,
+    Centre,
+    Evenly,
+    JointLimits,
+    Manipulability,
+    Resolution,
+    Room,
+    Spacing,
+    Weighting,
+)
 from simloop.models.redundant_planner import JointPlan, Rate, advance, joints_at_rest
 
-WEIGHTS = {"inertia": by_inertia, "evenly": evenly}
+WEIGHTS: dict[str, Weighting] = {"inertia": ByInertia(), "evenly": Evenly()}
 INTEGRATORS = ("euler", "rk23")
 
 

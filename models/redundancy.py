@@ -7,7 +7,7 @@ it that does not; the task then gives way as little as it can.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -32,6 +32,13 @@ class Objective(Protocol):
 
     def value(self, q: Vector) -> float: ...
     def gradient(self, q: Vector) -> Vector: ...
+
+
+class Weighting(Protocol):
+    """How much each joint's motion costs, after `arm.kinematics`: a matrix W, and rows · W⁻¹."""
+
+    def spread(self, arm: Arm, rows: Vector) -> Vector: ...
+    def matrix(self, arm: Arm) -> Vector: ...
 
 
 @dataclass(frozen=True)
@@ -71,8 +78,7 @@ class Spacing:
 class Resolution:
     """The velocity of the joints for a twist of the tool.
 
-    `weight` gives rows · W⁻¹: `by_inertia` moves what is light, `evenly` moves all joints alike. `objectives` have a
-    gain each. `limits` and `spacing` are hard.
+    `objectives` have a gain each. `limits` and `spacing` are hard.
     """
 
     def __init__(
@@ -81,7 +87,7 @@ class Resolution:
         tool: ToolPose,
         limits: JointLimits,
         *,
-        weight: Callable[[Arm, Vector], Vector],
+        weight: Weighting,
         objectives: Sequence[tuple[float, Objective]] = (),
         spacing: Spacing | None = None,
     ) -> None:
@@ -107,7 +113,7 @@ class Resolution:
 
     def _plain(self, J: Vector, q: Vector, twist: Vector) -> Vector:
         """J⁺ twist + (1 − J⁺ J) v₀ with the weighted pseudoinverse, damped where the task is nearly singular."""
-        spread = self._weight(self._arm, J)
+        spread = self._weight.spread(self._arm, J)
         mobility = spread @ J.T
         least = max(0.0, float(np.linalg.eigvalsh(J @ J.T)[0]))
         if least < NEARLY_SINGULAR**2:
@@ -131,8 +137,8 @@ class Resolution:
         return spacing.clearance.rows(pairs), spacing.rate * (spacing.least - distances)
 
     def _within(self, J: Vector, wanted: Vector, least: Vector, most: Vector, rows: Vector, rates: Vector) -> Vector:
-        H = J.T @ J
-        H.flat[:: len(H) + 1] += REGULARISATION
+        W = self._weight.matrix(self._arm)
+        H = J.T @ J + W * (REGULARISATION * len(W) / np.trace(W))
         far = np.full(len(rates), 1e30)
         upper = np.concatenate([most - wanted, far])
         lower = np.concatenate([least - wanted, rates - rows @ wanted])
@@ -145,15 +151,26 @@ class Resolution:
         return np.asarray(np.clip(wanted + change, least, most))
 
 
-def by_inertia(arm: Arm, rows: Vector) -> Vector:
-    """rows · M⁻¹, M the inertia after `arm.kinematics` (S4)."""
-    out = np.zeros_like(rows)
-    arm.solve_inertia(rows, out)
-    return out
+class ByInertia:
+    """What is light moves first (S4)."""
+
+    def spread(self, arm: Arm, rows: Vector) -> Vector:
+        out = np.zeros_like(rows)
+        arm.solve_inertia(rows, out)
+        return out
+
+    def matrix(self, arm: Arm) -> Vector:
+        return arm.inertia()
 
 
-def evenly(arm: Arm, rows: Vector) -> Vector:
-    return rows.copy()
+class Evenly:
+    """All joints alike."""
+
+    def spread(self, arm: Arm, rows: Vector) -> Vector:
+        return rows.copy()
+
+    def matrix(self, arm: Arm) -> Vector:
+        return np.eye(arm.n)
 
 
 class Centre:

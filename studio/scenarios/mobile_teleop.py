@@ -158,14 +158,19 @@ def _stop(result: Result) -> dict[str, Figure]:
 
 
 def _shares(outcome: Outcome) -> dict[str, Figure]:
+    """How far platform and arm go until the edge, where both runs follow the same lead."""
     own = "evenly" if outcome.parameters.get("planner.weighting") == "evenly" else "by inertia"
     runs = {f"weighted {own}": outcome.result, **{label: result for label, (result, _) in outcome.variants.items()}}
     figures = {}
     for label, result in runs.items():
-        moved = np.abs(np.diff(result.vector("plant.q_true"), axis=0)).sum(axis=0)
+        free = result["time"] <= EDGE
+        moved = np.abs(np.diff(result.vector("plant.q_true")[free], axis=0)).sum(axis=0)
         key = label.replace(" ", "_")
-        figures[f"platform_{key}"] = Figure(f"Way of the platform, {label}", float(np.hypot(*moved[:2])), "m")
+        figures[f"platform_{key}"] = Figure(f"Way of the platform, {label}", float(moved[:2].sum()), "m")
         figures[f"arm_{key}"] = Figure(f"Way of the arm's joints, {label}", float(moved[PLATFORM:].sum()), "rad")
+    inertia, even = (figures[f"platform_weighted_{name}"].value or 0.0 for name in ("by_inertia", "evenly"))
+    words = "Platform's way weighted by inertia, as a part of that evenly"
+    figures["platform_share"] = Figure(words, inertia / even, "1", limit=1.0, source="the arm is lighter")
     return figures
 
 

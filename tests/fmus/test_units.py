@@ -468,6 +468,7 @@ def test_an_archive_that_is_broken_or_leaves_its_folder_is_refused(units: dict[s
 def test_an_interrupt_inside_a_unit_reaches_the_script(units: dict[str, Path]) -> None:
     code = f"""
 import os, signal, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
 from simloop.master import FmuComponent, UnitError
 unit = FmuComponent("plant", {str(units["plant"])!r})
 unit.initialize(0.0)

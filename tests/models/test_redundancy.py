@@ -11,15 +11,16 @@ from simloop.models.arm import Arm, Vector
 from simloop.models.clearance import Clearance
 from simloop.models.pose import ToolPose, quaternion_of_zyz, rotation_between, zyz_of_quaternion
 from simloop.models.redundancy import (
+    ByInertia,
     Centre,
+    Evenly,
     JointLimits,
     Manipulability,
     Objective,
     Resolution,
     Room,
     Spacing,
-    by_inertia,
-    evenly,
+    Weighting,
 )
 
 # Seven hinges in a chain, axes in turn upright and level, over a table.
@@ -46,18 +47,18 @@ H = 1 / 200
 def make(limits: JointLimits = WIDE, **choices: object) -> tuple[Arm, ToolPose, Resolution]:
     arm = Arm(CHAIN)
     tool = ToolPose(arm, "tool")
-    choices.setdefault("weight", by_inertia)
+    choices.setdefault("weight", ByInertia())
     return arm, tool, Resolution(arm, tool, limits, **choices)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("weight", [by_inertia, evenly])
-def test_of_all_velocities_that_do_the_task_it_is_the_least_in_its_metric(weight: object) -> None:
+@pytest.mark.parametrize("weight", [ByInertia(), Evenly()])
+def test_of_all_velocities_that_do_the_task_it_is_the_least_in_its_metric(weight: Weighting) -> None:
     """Least vᵀ W v subject to J v = twist: the optimality conditions, solved at once."""
     arm, tool, resolution = make(weight=weight)
     v = resolution.velocity(BENT, np.zeros(7), TWIST, H)
     arm.kinematics(BENT)
     J = tool.jacobian().copy()
-    W = arm.inertia().copy() if weight is by_inertia else np.eye(7)
+    W = arm.inertia().copy() if isinstance(weight, ByInertia) else np.eye(7)
     kkt = np.block([[W, J.T], [J, np.zeros((6, 6))]])
     expected = np.linalg.solve(kkt, np.concatenate([np.zeros(7), TWIST]))[:7]
     np.testing.assert_allclose(v, expected, rtol=1e-9, atol=1e-12)
@@ -143,7 +144,7 @@ def test_bodies_keep_their_distance_whatever_is_commanded() -> None:
     arm = Arm(CHAIN)
     tool, clearance = ToolPose(arm, "tool"), Clearance(arm)
     spacing = Spacing(clearance, least=0.02, influence=0.1, rate=5.0)
-    resolution = Resolution(arm, tool, limits_of(arm, 2.0, 20.0), weight=by_inertia, spacing=spacing)
+    resolution = Resolution(arm, tool, limits_of(arm, 2.0, 20.0), weight=ByInertia(), spacing=spacing)
     q, v, nearest = np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.5, 0.0]), np.zeros(7), []
     for _ in range(400):
         v = resolution.velocity(q, v, np.array([0.0, 0.0, -0.5, 0.0, 0.0, 0.0]), H)
