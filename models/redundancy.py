@@ -1,8 +1,8 @@
 """Which joint velocities move a tool as wanted, for an arm that has joints to spare (S4, S5).
 
 The plain formula is the weighted pseudoinverse of the task with the objectives' gradients in its null space. Where it
-would break a limit of a joint or come too near to something, a small quadratic programme finds the velocity nearest to
-it that does not; the task then gives way as little as it can.
+would break a limit of a joint or come too near to something, a small quadratic programme finds the velocity that does
+not and does the task best.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from simloop.models.pose import ToolPose
 # Where the smallest singular value of the tool's Jacobian is below this (m and rad a rad), the task is damped, smoothly
 # from nothing up to this part of its mean mobility.
 NEARLY_SINGULAR, DAMPING = 0.02, 1e-3
-# How little the programme minds joint motion against task error.
-REGULARISATION = 1e-4
+# How little the programme minds joint motion (mean square) against task error.
+REGULARISATION = 1e-2
 # Violations below this, rad/s or m/s, are rounding.
 ROUNDING = 1e-12
 
@@ -100,7 +100,8 @@ class Resolution:
         """The joint velocity for the next h s at q, after velocity v, for a twist of the tool in the world frame."""
         self._arm.kinematics(q)
         J = self._tool.jacobian()
-        wanted = self._plain(J, q, twist)
+        liked = self._liked(q)
+        wanted = self._plain(J, twist, liked)
         least, most = self._limits.bounds(q, v, h)
         rows, rates = self._closing(q)
         if (
@@ -109,9 +110,15 @@ class Resolution:
             and (not len(rows) or np.all(rows @ wanted >= rates - ROUNDING))
         ):
             return wanted
-        return self._within(J, wanted, least, most, rows, rates)
+        return self._within(J, twist, liked, least, most, rows, rates)
 
-    def _plain(self, J: Vector, q: Vector, twist: Vector) -> Vector:
+    def _liked(self, q: Vector) -> Vector | None:
+        """The velocity that the objectives would have; None without any."""
+        if not self._objectives:
+            return None
+        return np.asarray(sum(gain * objective.gradient(q) for gain, objective in self._objectives))
+
+    def _plain(self, J: Vector, twist: Vector, liked: Vector | None) -> Vector:
         """J⁺ twist + (1 − J⁺ J) v₀ with the weighted pseudoinverse, damped where the task is nearly singular."""
         spread = self._weight.spread(self._arm, J)
         mobility = spread @ J.T
@@ -119,12 +126,9 @@ class Resolution:
         if least < NEARLY_SINGULAR**2:
             share = DAMPING * (1.0 - least / NEARLY_SINGULAR**2) ** 2
             mobility = mobility + share * np.trace(mobility) / 6.0 * self._eye
-        if not self._objectives:
-            pull = np.linalg.solve(mobility, twist)
-            return np.asarray(spread.T @ pull)
-        v0 = sum(gain * objective.gradient(q) for gain, objective in self._objectives)
-        pull = np.linalg.solve(mobility, twist - J @ v0)
-        return np.asarray(v0 + spread.T @ pull)
+        if liked is None:
+            return np.asarray(spread.T @ np.linalg.solve(mobility, twist))
+        return np.asarray(liked + spread.T @ np.linalg.solve(mobility, twist - J @ liked))
 
     def _closing(self, q: Vector) -> tuple[Vector, Vector]:
         """For each near pair, how its distance grows per joint velocity, and the least rate that is allowed."""
@@ -136,19 +140,29 @@ class Resolution:
             return self._none, np.zeros(0)
         return spacing.clearance.rows(pairs), spacing.rate * (spacing.least - distances)
 
-    def _within(self, J: Vector, wanted: Vector, least: Vector, most: Vector, rows: Vector, rates: Vector) -> Vector:
+    def _within(
+        self,
+        J: Vector,
+        twist: Vector,
+        liked: Vector | None,
+        least: Vector,
+        most: Vector,
+        rows: Vector,
+        rates: Vector,
+    ) -> Vector:
+        """The velocity within the limits that does the task best, and of those nearly as good the least."""
         W = self._weight.matrix(self._arm)
-        H = J.T @ J + W * (REGULARISATION * len(W) / np.trace(W))
-        far = np.full(len(rates), 1e30)
-        upper = np.concatenate([most - wanted, far])
-        lower = np.concatenate([least - wanted, rates - rows @ wanted])
+        W = W * (REGULARISATION * len(W) / np.trace(W))
+        pull = J.T @ twist if liked is None else J.T @ twist + W @ liked
+        upper = np.concatenate([most, np.full(len(rates), 1e30)])
+        lower = np.concatenate([least, rates])
         sense = np.zeros(len(upper), dtype=np.int32)
         # Joint limits hold always; where nothing then keeps the distance, it gives way as little as it can.
-        sense[len(wanted) :] = 8
-        change, _, flag, _ = daqp.solve(H, np.zeros(len(wanted)), rows, upper, lower, sense, primal_tol=1e-9)
+        sense[len(most) :] = 8
+        velocity, _, flag, _ = daqp.solve(J.T @ J + W, -pull, rows, upper, lower, sense, primal_tol=1e-9)
         if flag <= 0:
             raise ValueError(f"no joint velocity keeps the limits (daqp says {flag})")
-        return np.asarray(np.clip(wanted + change, least, most))
+        return np.asarray(np.clip(velocity, least, most))
 
 
 class ByInertia:
