@@ -104,6 +104,8 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
     result = outcome.result
     figures: dict[str, Figure] = {}
     for key, words, begin, end in (("led", "on its way", 0.0, EDGE), ("back", "back from the edge", BACK, LETS_GO)):
+        if begin >= result["time"][-1]:
+            continue
         away, turn = off(outcome, begin, end)
         figures[f"{key}_off"] = Figure(f"Gripper off the hand's lead, {words}", away, "m", limit=1e-3, source="S4")
         figures[f"{key}_turned_off"] = Figure(
@@ -170,7 +172,8 @@ def _shares(outcome: Outcome) -> dict[str, Figure]:
         figures[f"arm_{key}"] = Figure(f"Way of the arm's joints, {label}", float(moved[PLATFORM:].sum()), "rad")
     inertia, even = (figures[f"platform_weighted_{name}"].value or 0.0 for name in ("by_inertia", "evenly"))
     words = "Platform's way weighted by inertia, as a part of that evenly"
-    figures["platform_share"] = Figure(words, inertia / even, "1", limit=1.0, source="the arm is lighter")
+    if even:
+        figures["platform_share"] = Figure(words, inertia / even, "1", limit=1.0, source="the arm is lighter")
     return figures
 
 
