@@ -194,7 +194,9 @@ class Slave(Fmi2Slave):
         # What overflows is found below, by name; numpy's own warnings would go to the host's terminal.
         with np.errstate(all="ignore"):
             self.step(current_time, step_size)
-        self._check_finite(f"in the step from {current_time:.9g} s")
+        # The sum is one pass over the array; which element is wrong is only asked when one is.
+        if not math.isfinite(np.add.reduce(self.ports)):
+            self._check_finite(f"in the step from {current_time:.9g} s")
         return True
 
     def reset(self) -> None:
@@ -202,11 +204,9 @@ class Slave(Fmi2Slave):
         self._prepared = None
 
     def _check_finite(self, when: str) -> None:
-        # The sum is one pass over the array; which element is wrong is only asked when one is.
-        if not math.isfinite(np.add.reduce(self.ports)):
-            wrong = [self.name_of(int(i)) for i in np.flatnonzero(~np.isfinite(self.ports))]
-            if wrong:
-                raise ValueError(f"{self.instance_name}: {', '.join(wrong)} became NaN or infinite {when}")
+        wrong = [self.name_of(int(i)) for i in np.flatnonzero(~np.isfinite(self.ports))]
+        if wrong:
+            raise ValueError(f"{self.instance_name}: {', '.join(wrong)} became NaN or infinite {when}")
 
     def get_real(self, vrs: Sequence[int]) -> list[float]:
         values: list[float] = self.ports[np.asarray(vrs, dtype=int)].tolist()
