@@ -82,8 +82,8 @@ class Controller(Slave):
         self.by_position, self.by_force = self.view("contact_by_position"), self.view("contact_by_force")
 
     def prepare(self) -> None:
-        self._position_threshold = self._threshold("position_threshold")
-        self._force_threshold = self._threshold("force_threshold")
+        self._position_threshold = self.not_negative("position_threshold")
+        self._force_threshold = self.not_negative("force_threshold")
 
     def _judge_contact(self) -> None:
         if self._position_threshold > 0.0:
@@ -96,12 +96,6 @@ class Controller(Slave):
         if np.count_nonzero(self.fault):
             difference[cannot_drive(self.fault)] = 0.0
         return float(np.abs(difference).max())
-
-    def _threshold(self, name: str) -> float:
-        value = float(self.view(name)[0])
-        if value < 0.0:
-            raise ValueError(f"{self.instance_name}.{name} is {value}; it must not be negative")
-        return value
 
 
 def holding_force(arm: Arm, q: Vector) -> Vector:

@@ -63,7 +63,7 @@ class Gate(Slave):
         home = judge.check(self._home)
         if not home.allowed:
             raise ValueError(f"{self.instance_name}: the home position is not legal: {home.reason}")
-        sizes = {name: self._positive(name) for name in ("step", "slide_step", "speed", "slide_speed")}
+        sizes = {name: self.positive(name) for name in ("step", "slide_step", "speed", "slide_speed")}
         step = self._motors.each(sizes["step"], sizes["slide_step"])
         speed = self._motors.each(sizes["speed"], sizes["slide_speed"])
         self._motion = GatedMotion(judge, step, speed)
@@ -76,12 +76,6 @@ class Gate(Slave):
             can = f"{ANALYTIC} or {POLYHEDRA}" if self._analytic else f"{POLYHEDRA}, for this robot has no other"
             raise ValueError(f"{self.instance_name}.gate is {kind!r}; it can be {can}")
         return ClearanceGate(self._arm, margin, self._motors)
-
-    def _positive(self, name: str) -> float:
-        value = float(self.view(name)[0])
-        if not value > 0.0:
-            raise ValueError(f"{self.instance_name}.{name} is {value}; it must be greater than 0")
-        return value
 
     def start(self) -> None:
         self.q_allowed[:] = self._home

@@ -32,7 +32,7 @@ class PathPlanner(RedundantPlanner):
         super().prepare()
         file = self.text("table")
         via = read_via_poses(file) if file else self._here()
-        gain, reach = self._positive("path_gain"), self._positive("path_reach")
+        gain, reach = self.positive("path_gain"), self.positive("path_reach")
         self._follower = PathFollower(self.arm, self.tool, PosePath(via), gain=gain, reach=reach)
 
     def _here(self) -> ViaPoses:

@@ -78,13 +78,11 @@ class Plant(Slave):
         self._error, self._spread, self._healthy = np.zeros(n), np.zeros(n), np.zeros(n)
 
     def prepare(self) -> None:
-        self._sigma = self._not_negative("noise")
-        self._not_negative("seed")
+        self._sigma = self.not_negative("noise")
+        self.not_negative("seed")
         for name in ("fault_size", "gear_stiffness", "gear_damping"):
             if np.any(self.view(name) < 0.0):
                 raise ValueError(f"{self.instance_name}.{name} is {self.view(name)}; it must not be negative")
-        if self.text("encoder") not in ENCODERS:
-            raise ValueError(f"encoder is {self.text('encoder')!r}; it can be {' or '.join(ENCODERS)}")
         stiffness, damping = self.view("gear_stiffness"), self.view("gear_damping")
         self._plant = RobotPlant(
             self._mjcf,
@@ -96,7 +94,7 @@ class Plant(Slave):
         )
         self._elastic = bool(stiffness.any())
         self._events = self.text("contact") == "events"
-        self._at_motor = self.text("encoder") == "motor"
+        self._at_motor = self.one_of("encoder", ENCODERS) == "motor"
 
     def start(self) -> None:
         self.state.noise.bit_generator.state = np.random.PCG64(int(self.view("seed")[0])).state
@@ -141,9 +139,3 @@ class Plant(Slave):
         # A step that ends in a touch is only a part of one: what is lost in it is lost in the next part too.
         if self.gap[0] >= 0.0:
             before[:] = fault
-
-    def _not_negative(self, name: str) -> float:
-        value = float(self.view(name)[0])
-        if value < 0.0:
-            raise ValueError(f"{self.instance_name}.{name} is {value:g}; it must not be negative")
-        return value

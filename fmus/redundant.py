@@ -75,37 +75,34 @@ class RedundantPlanner(Slave):
         self.manipulability = self.view("manipulability")
 
     def prepare(self) -> None:
-        for name, allowed in (("weighting", WEIGHTS), ("integrator", INTEGRATORS)):
-            if self.text(name) not in allowed:
-                raise ValueError(f"{name} is {self.text(name)!r}; it can be {' or '.join(allowed)}")
-        self._band = self._positive("band")
+        self._band = self.positive("band")
         model = self.arm.model
         free = ~model.jnt_limited.astype(bool)
         low, high = np.where(free, -np.inf, model.jnt_range[:, 0]), np.where(free, np.inf, model.jnt_range[:, 1])
-        acceleration = np.full(self.arm.n, self._positive("joint_acceleration"))
+        acceleration = np.full(self.arm.n, self.positive("joint_acceleration"))
         limits = JointLimits(low, high, self.view("max_joint_speed").copy(), acceleration)
-        influence, spacing = self._number("influence"), None
+        influence, spacing = self.not_negative("influence"), None
         clearance = Clearance(self.arm) if influence > 0.0 else None
         if clearance is not None:
-            spacing = Spacing(clearance, self._number("spacing"), influence, self._positive("closing_rate"))
+            spacing = Spacing(clearance, self.not_negative("spacing"), influence, self.positive("closing_rate"))
         span_low, span_high = np.where(free, -np.pi, low), np.where(free, np.pi, high)
         self._objective = Manipulability(self.arm, self.tool)
         always: list[tuple[float, Any]] = [
-            (self._number("centre_gain"), Centre(span_low, span_high)),
-            (self._number("manipulability_gain"), self._objective),
+            (self.not_negative("centre_gain"), Centre(span_low, span_high)),
+            (self.not_negative("manipulability_gain"), self._objective),
         ]
         if clearance is not None:
-            always.append((self._number("room_gain"), Room(clearance, 2 * influence)))
-        later = (self._number("posture_gain"), Centre(span_low, span_high, self.view("posture")))
-        weight = WEIGHTS[self.text("weighting")]
+            always.append((self.not_negative("room_gain"), Room(clearance, 2 * influence)))
+        later = (self.not_negative("posture_gain"), Centre(span_low, span_high, self.view("posture")))
+        weight = WEIGHTS[self.one_of("weighting", WEIGHTS)]
 
         def make(objectives: list[tuple[float, Any]]) -> Resolution:
             chosen = [(gain, objective) for gain, objective in objectives if gain]
             return Resolution(self.arm, self.tool, limits, weight=weight, objectives=chosen, spacing=spacing)
 
         self._early, self._late = make(always), make([*always, later])
-        self._posture_from = self._number("posture_from")
-        self._error_controlled = self.text("integrator") == "rk23"
+        self._posture_from = self.not_negative("posture_from")
+        self._error_controlled = self.one_of("integrator", INTEGRATORS) == "rk23"
 
     def start(self) -> None:
         self.q_d[:] = self.state.plan.q
@@ -120,15 +117,3 @@ class RedundantPlanner(Slave):
         advance(plan, resolution, twist, time, h, error_controlled=self._error_controlled)
         self.q_d[:] = plan.q
         self.manipulability[0] = self._objective.value(plan.q)
-
-    def _number(self, name: str) -> float:
-        value = float(self.view(name)[0])
-        if value < 0.0:
-            raise ValueError(f"{name} is {value:g}; it must not be negative")
-        return value
-
-    def _positive(self, name: str) -> float:
-        value = self._number(name)
-        if value == 0.0:
-            raise ValueError(f"{name} is 0; it must be greater than 0")
-        return value

@@ -15,7 +15,7 @@ import re
 import urllib.parse
 import urllib.request
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -164,6 +164,27 @@ class Slave(Fmi2Slave):
 
     def text(self, name: str) -> str:
         return str(self.state.texts[self._slices[name].start - len(self.ports)])
+
+    def not_negative(self, name: str) -> float:
+        """The value of a scalar parameter that must be 0 or more."""
+        return self._number(name, allowed=lambda value: value >= 0.0, rule="it must not be negative")
+
+    def positive(self, name: str) -> float:
+        """The value of a scalar parameter that must be more than 0."""
+        return self._number(name, allowed=lambda value: value > 0.0, rule="it must be greater than 0")
+
+    def _number(self, name: str, allowed: Callable[[float], bool], rule: str) -> float:
+        value = float(self.view(name)[0])
+        if not allowed(value):
+            raise ValueError(f"{self.instance_name}.{name} is {value:g}; {rule}")
+        return value
+
+    def one_of(self, name: str, choices: Iterable[str]) -> str:
+        """The value of a text parameter that must be one of `choices`."""
+        value = self.text(name)
+        if value not in choices:
+            raise ValueError(f"{self.instance_name}.{name} is {value!r}; it can be {' or '.join(choices)}")
+        return value
 
     def set_text(self, name: str, value: str) -> None:
         self.state.texts[self._slices[name].start - len(self.ports)] = value

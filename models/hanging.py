@@ -11,6 +11,8 @@ from simloop.models.arm import Arm, Vector
 DIFFERENCE = 1e-6
 # Newton's steps to where a joint hangs, the longest of them (rad or m), and the torque that counts as none (N or N·m).
 STEPS, LONGEST, NO_TORQUE = 30, 0.3, 1e-9
+# Gravity is not counted weaker than this against a joint's motion, N·m/rad or N/m: a joint that is level does not leap.
+WEAKEST = 1e-3
 
 
 class Hanging:
@@ -56,6 +58,6 @@ class Hanging:
             stiffness = np.column_stack([self._slope(q, joint) for joint in self._loose])
             values, axes = np.linalg.eigh(0.5 * (stiffness + stiffness.T))
             # Downhill also where the joint stands on its head.
-            step = -axes @ ((axes.T @ torque) / np.maximum(np.abs(values), 1e-3))
+            step = -axes @ ((axes.T @ torque) / np.maximum(np.abs(values), WEAKEST))
             q[self._loose] += np.clip(step, -LONGEST, LONGEST)
         return q

@@ -6,6 +6,7 @@ joints that are left. Choose another failure with --at, such as `--at 2:plant.fa
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from fractions import Fraction
 
@@ -60,11 +61,17 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
     }
 
 
-def in_reach(q: Vector, fault: Vector) -> list[bool]:
+def in_reach(q: Vector, fault: Vector) -> tuple[bool, ...]:
     """Which targets of the grid the gripper can reach from q."""
+    return _in_reach(tuple(q.tolist()), tuple(fault.tolist()))
+
+
+@functools.cache
+def _in_reach(q: tuple[float, ...], fault: tuple[float, ...]) -> tuple[bool, ...]:
+    """Kept, for the figures and the table both ask."""
     arm = Arm(ROBOT.mjcf)
     reach = Reach(arm, Tools(arm, ROBOT.tools))
-    return [reach.find(np.array(target), q, fault) is not None for target in GRID]
+    return tuple(reach.find(np.array(target), np.array(q), np.array(fault)) is not None for target in GRID)
 
 
 def tables(outcome: Outcome) -> tuple[Table, ...]:
