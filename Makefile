@@ -35,7 +35,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c tests/c/stress_gjk.c tests/c/gjk_checked.c
+	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c cffi_build/resolution.c tests/c/stress_gjk.c tests/c/gjk_checked.c
 	$(CC) $(WARN) -DPy_LIMITED_API=0x030b0000 -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') cffi_build/fmi2_shell.c
 
 unit: $(VENV)/.installed-test
@@ -78,6 +78,7 @@ lowest:
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/macro_step.py
 	$(BIN)/python benchmarks/scene.py
+	$(BIN)/python benchmarks/resolution.py
 
 # coal's headers need Eigen's, of the version that coal's wheel was built with.
 bench-gjk: $(VENV)/.installed-test

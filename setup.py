@@ -1,4 +1,4 @@
-"""The two compiled parts; everything else stands in pyproject.toml."""
+"""The compiled parts; everything else stands in pyproject.toml."""
 
 import sys
 
@@ -7,7 +7,7 @@ from setuptools import Extension, setup
 warnings = [] if sys.platform == "win32" else ["-std=c11", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
 setup(
-    cffi_modules=["cffi_build/gjk_build.py:ffibuilder"],
+    cffi_modules=["cffi_build/gjk_build.py:ffibuilder", "cffi_build/resolution_build.py:ffibuilder"],
     ext_modules=[
         Extension(
             "simloop.fmus._shell",

@@ -11,18 +11,10 @@ from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.clearance import Clearance
+from simloop.models.limits import JointLimits
+from simloop.models.objectives import Centre, Manipulability, Room
 from simloop.models.pose import ToolPose
-from simloop.models.redundancy import (
-    ByInertia,
-    Centre,
-    Evenly,
-    JointLimits,
-    Manipulability,
-    Resolution,
-    Room,
-    Spacing,
-    Weighting,
-)
+from simloop.models.redundancy import ByInertia, Evenly, Resolution, Spacing, Weighting
 from simloop.models.redundant_planner import JointPlan, Rate, advance, joints_at_rest
 
 WEIGHTS: dict[str, Weighting] = {"inertia": ByInertia(), "evenly": Evenly()}

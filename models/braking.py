@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 
 def braking_speed(distance: float, acceleration: float, h: float) -> float:
     """The greatest speed, m/s, for the next step of h s after which a stop at `distance` m is still possible.
@@ -18,12 +15,3 @@ def braking_speed(distance: float, acceleration: float, h: float) -> float:
     x = distance / (acceleration * h * h)
     n = math.floor((math.sqrt(1.0 + 8.0 * x) - 1.0) / 2.0)
     return (x / (n + 1) + 0.5 * n) * acceleration * h
-
-
-def braking_speeds(distances: NDArray[np.float64], accelerations: NDArray[np.float64], h: float) -> NDArray[np.float64]:
-    """`braking_speed` of many at once; infinite where distance or acceleration is."""
-    with np.errstate(invalid="ignore"):
-        x = distances / (accelerations * h * h)
-        n = np.floor((np.sqrt(1.0 + 8.0 * x) - 1.0) / 2.0)
-        speeds = (x / (n + 1.0) + 0.5 * n) * accelerations * h
-    return np.where(np.isfinite(distances) & np.isfinite(accelerations), speeds, np.inf)

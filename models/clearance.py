@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from simloop.models.arm import Arm, Vector
 from simloop.models.enclosure import enclose_cylinder, enclose_ellipsoid
 from simloop.models.gjk import MEMORY, Hull, Member, PairQuery, Scene
+from simloop.models.resolving import Partings
 
 # Distance told when there is nothing to be near to, m.
 NOTHING_NEAR = 1e6
@@ -68,6 +69,9 @@ class Clearance:
         numbered = np.zeros((0, 2), dtype=int) if self._scene is None else self._scene.pairs
         self._pair_geoms = [(geoms[i], geoms[j]) for i, j in numbered]
         self._pair_bodies = [(int(model.geom_bodyid[i]), int(model.geom_bodyid[j])) for i, j in self._pair_geoms]
+        witnesses = np.zeros((0, 3, 3)) if self._scene is None else self._scene.witnesses
+        bodies = np.array(self._pair_bodies, dtype=np.int32).reshape(-1, 2)
+        self._partings = Partings(arm, bodies, witnesses)
         self._queries: dict[int, PairQuery] = {}
         self.nearest = 0
         self.distance = NOTHING_NEAR
@@ -78,22 +82,27 @@ class Clearance:
         both geoms and the unit normal from the first to the second, in the world frame, m."""
         if self._scene is None:
             return
-        self._place(q)
+        self._arm.kinematics(q)
+        self._place()
         scene = self._scene
         scene.update()
         self.nearest, self.distance = scene.nearest, scene.distance
         self.point_a[:], self.point_b[:], self.normal[:] = scene.point_a, scene.point_b, scene.normal
 
-    def _place(self, q: Vector) -> None:
-        self._arm.kinematics(q)
+    def _place(self) -> None:
         self._positions[:] = self._xpos
         self._turns[:] = self._xmat
 
     def near(self, q: Vector, margin: float) -> tuple[NDArray[np.int32], Vector]:
         """The pairs that are within `margin` m at q, and their distances; independent of what was asked before."""
+        self._arm.kinematics(q)
+        return self.near_here(margin)
+
+    def near_here(self, margin: float) -> tuple[NDArray[np.int32], Vector]:
+        """As `near`, where `arm.kinematics` has placed the arm."""
         if self._scene is None:
             return np.zeros(0, dtype=np.int32), np.zeros(0)
-        self._place(q)
+        self._place()
         self.memory[:] = 0.0
         self._scene.update(margin)
         pairs = self._scene.within
@@ -101,13 +110,7 @@ class Clearance:
 
     def rows(self, pairs: NDArray[np.int32]) -> Vector:
         """The gradients of the distances of pairs that `near` found, (k, n)."""
-        assert self._scene is not None
-        rows = np.empty((len(pairs), self._arm.n))
-        for row, pair in zip(rows, pairs.tolist(), strict=True):
-            point_a, point_b, normal = self._scene.witnesses[pair]
-            body_a, body_b = self._pair_bodies[pair]
-            row[:] = self._arm.parting(body_a, point_a, body_b, point_b, normal)
-        return rows
+        return self._partings.rows(pairs)
 
     def meet(self, pair: int) -> tuple[float, Vector]:
         """The distance of a pair and its gradient: distance per joint, at the position of the last call that placed

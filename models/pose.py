@@ -40,6 +40,28 @@ class ToolPose:
         out[3:] = rotation_between(self.quaternion(), quaternion)
 
 
+class ToolPoint:
+    """Only the position of a tool, as a task."""
+
+    def __init__(self, tool: ToolPose) -> None:
+        self._tool = tool
+
+    def jacobian(self) -> Vector:
+        """Velocity per joint velocity, (3, n)."""
+        return self._tool.jacobian()[:3]
+
+
+class ToolTurn:
+    """Only the orientation of a tool, as a task."""
+
+    def __init__(self, tool: ToolPose) -> None:
+        self._tool = tool
+
+    def jacobian(self) -> Vector:
+        """Angular velocity per joint velocity, (3, n)."""
+        return self._tool.jacobian()[3:]
+
+
 def rotation_between(begin: Vector, end: Vector) -> Vector:
     """The rotation vector, rad, in the world frame, that takes one orientation to another."""
     inverse, turn, vector = np.zeros(4), np.zeros(4), np.zeros(3)

@@ -1,8 +1,8 @@
-"""Which joint velocities move a tool as wanted, for an arm that has joints to spare (S4, S5).
+"""Which joint velocities do tasks by priority, for an arm that has joints to spare (S4, S5).
 
-The plain formula is the weighted pseudoinverse of the task with the objectives' gradients in its null space. Where it
-would break a limit of a joint or come too near to something, a small quadratic programme finds the velocity that does
-not and does the task best.
+The plain formula is the weighted pseudoinverse of each task in the null space of those above it, with the objectives'
+gradients in what null space is left. Where it would break a limit of a joint or come too near to something, a small
+quadratic programme for each task finds the velocity that does not and does the task best.
 """
 
 from __future__ import annotations
@@ -14,54 +14,35 @@ from typing import Protocol
 import daqp
 import numpy as np
 from simloop.models.arm import Arm, Vector
-from simloop.models.braking import braking_speeds
 from simloop.models.clearance import Clearance
-from simloop.models.pose import ToolPose
+from simloop.models.limits import JointLimits
+from simloop.models.objectives import Objective
+from simloop.models.resolving import JointBounds, TaskStack, within
+from simloop.models.rolling import Rolling
 
-# Where the smallest singular value of the tool's Jacobian is below this (m and rad a rad), the task is damped, smoothly
+# Where the smallest singular value of a task's Jacobian is below this (m and rad a rad), the task is damped, smoothly
 # from nothing up to this part of its mean mobility.
 NEARLY_SINGULAR, DAMPING = 0.02, 1e-3
 # How little the programme minds joint motion (mean square) against task error.
 REGULARISATION = 1e-2
 # Violations below this, rad/s or m/s, are rounding.
 ROUNDING = 1e-12
+# Of a task, a direction with a singular value below this part of the greatest moves nothing.
+NO_MOTION = 1e-9
+# daqp's words: no bound; a row that holds with equality; a row that gives way as little as it can where it must.
+NO_BOUND, EQUAL, SOFT = 1e30, 5, 8
 
 
-class Objective(Protocol):
-    """Something to be large: a value and its gradient, per joint, at the position that the arm was placed at."""
+class Task(Protocol):
+    """Something that is to move at a wanted rate: how it moves per joint velocity, (m, n), after `arm.kinematics`."""
 
-    def value(self, q: Vector) -> float: ...
-    def gradient(self, q: Vector) -> Vector: ...
+    def jacobian(self) -> Vector: ...
 
 
 class Weighting(Protocol):
-    """How much each joint's motion costs, after `arm.kinematics`: a matrix W, and rows · W⁻¹."""
+    """How much each joint's motion costs, after `arm.kinematics`: a matrix W, (n, n)."""
 
-    def spread(self, arm: Arm, rows: Vector) -> Vector: ...
     def matrix(self, arm: Arm) -> Vector: ...
-
-
-@dataclass(frozen=True)
-class JointLimits:
-    """Position, speed and acceleration of each joint (n each), rad or m; infinite where there is none."""
-
-    low: Vector
-    high: Vector
-    speed: Vector
-    acceleration: Vector
-
-    def bounds(self, q: Vector, v: Vector, h: float) -> tuple[Vector, Vector]:
-        """The least and greatest velocity for the next h s after velocity v, such that every limit can be kept ever
-        after: within the acceleration, within the speed, and able to brake before the end of the range."""
-        a = self.acceleration
-        down, up = np.maximum(q - self.low, 0.0), np.maximum(self.high - q, 0.0)
-        least = np.maximum(-self.speed, -braking_speeds(down, a, h))
-        most = np.minimum(self.speed, braking_speeds(up, a, h))
-        # What moves too fast already brakes as hard as it may.
-        least, most = np.maximum(least, v - a * h), np.minimum(most, v + a * h)
-        crossed = least > most
-        least[crossed] = most[crossed] = np.where(v > 0.0, v - a * h, v + a * h)[crossed]
-        return least, most
 
 
 @dataclass(frozen=True)
@@ -75,103 +56,138 @@ class Spacing:
     rate: float
 
 
-class Resolution:
-    """The velocity of the joints for a twist of the tool.
+@dataclass(frozen=True)
+class Allowed:
+    """Joint velocities with least ≤ v ≤ most (n each) and rows v ≥ rates; all but the first `hard` rows give way where
+    nothing else is left."""
 
-    `objectives` have a gain each. `limits` and `spacing` are hard.
+    least: Vector
+    most: Vector
+    rows: Vector
+    rates: Vector
+    hard: int = 0
+
+
+class Resolution:
+    """The velocity of the joints for rates of the tasks, such as the twist of a tool.
+
+    `lower` are tasks that are done as far as the first one leaves room, each before those that follow it. `objectives`
+    have a gain each. `limits` and `spacing` are hard, and so is that a platform with `rolling` does not go sideways.
     """
 
     def __init__(
         self,
         arm: Arm,
-        tool: ToolPose,
+        first: Task,
         limits: JointLimits,
         *,
         weight: Weighting,
+        lower: Sequence[Task] = (),
         objectives: Sequence[tuple[float, Objective]] = (),
         spacing: Spacing | None = None,
+        rolling: Rolling | None = None,
     ) -> None:
-        self._arm, self._tool, self._limits = arm, tool, limits
-        self._weight, self._objectives, self._spacing = weight, tuple(objectives), spacing
-        self._none = np.zeros((0, arm.n))
-        self._eye = np.eye(6)
+        n = arm.n
+        self._arm, self._weight, self._objectives = arm, weight, tuple(objectives)
+        self._spacing, self._rolling = spacing, rolling
+        self._bounds, self._speed = JointBounds(limits), limits.speed
+        self._tasks = (first, *lower)
+        sizes = [len(task.jacobian()) for task in self._tasks]
+        held = 0 if rolling is None else 1
+        levels = [held] * held + sizes
+        self._stack = TaskStack(n, levels, nearly_singular=NEARLY_SINGULAR, damping=DAMPING)
+        self._J, self._rates = np.zeros((sum(levels), n)), np.zeros(sum(levels))
+        ends = np.cumsum([0, *levels])
+        self._levels = [slice(a, b) for a, b in zip(ends[held:-1], ends[held + 1 :], strict=True)]
+        self._sideways = self._J[:held]
+        self._blocks = [self._J[level] for level in self._levels]
+        self._wanted = self._rates[held:]
+        self._none, self._unmoved = np.zeros((0, n)), np.zeros(n)
 
-    def velocity(self, q: Vector, v: Vector, twist: Vector, h: float) -> Vector:
-        """The joint velocity for the next h s at q, after velocity v, for a twist of the tool in the world frame."""
+    def velocity(self, q: Vector, v: Vector, rates: Vector, h: float) -> Vector:
+        """The joint velocity for the next h s at q, after velocity v, for the rates of all tasks, one after the other:
+        for a tool its twist in the world frame."""
         self._arm.kinematics(q)
-        J = self._tool.jacobian()
         liked = self._liked(q)
-        wanted = self._plain(J, twist, liked)
-        least, most = self._limits.bounds(q, v, h)
-        rows, rates = self._closing(q)
-        if (
-            np.all(wanted >= least - ROUNDING)
-            and np.all(wanted <= most + ROUNDING)
-            and (not len(rows) or np.all(rows @ wanted >= rates - ROUNDING))
-        ):
-            return wanted
-        return self._within(J, twist, liked, least, most, rows, rates)
+        for block, task in zip(self._blocks, self._tasks, strict=True):
+            block[:] = task.jacobian()
+        self._wanted[:] = rates
+        allowed = self._closing(self._bounds.at(q, v, h))
+        if self._rolling is not None:
+            allowed = self._roll(self._rolling, allowed, q, v, h)
+        W = self._weight.matrix(self._arm)
+        plain = self._stack.velocity(W, self._J, self._rates, liked)
+        if within(plain, allowed.least, allowed.most, allowed.rows, allowed.rates, ROUNDING):
+            return plain
+        return self._limited(W, liked, allowed)
 
-    def _liked(self, q: Vector) -> Vector | None:
-        """The velocity that the objectives would have; None without any."""
+    def _liked(self, q: Vector) -> Vector:
+        """The velocity that the objectives would have."""
         if not self._objectives:
-            return None
+            return self._unmoved
         return np.asarray(sum(gain * objective.gradient(q) for gain, objective in self._objectives))
 
-    def _plain(self, J: Vector, twist: Vector, liked: Vector | None) -> Vector:
-        """J⁺ twist + (1 − J⁺ J) v₀ with the weighted pseudoinverse, damped where the task is nearly singular."""
-        spread = self._weight.spread(self._arm, J)
-        mobility = spread @ J.T
-        least = max(0.0, float(np.linalg.eigvalsh(J @ J.T)[0]))
-        if least < NEARLY_SINGULAR**2:
-            share = DAMPING * (1.0 - least / NEARLY_SINGULAR**2) ** 2
-            mobility = mobility + share * np.trace(mobility) / 6.0 * self._eye
-        if liked is None:
-            return np.asarray(spread.T @ np.linalg.solve(mobility, twist))
-        return np.asarray(liked + spread.T @ np.linalg.solve(mobility, twist - J @ liked))
-
-    def _closing(self, q: Vector) -> tuple[Vector, Vector]:
+    def _closing(self, bounds: tuple[Vector, Vector]) -> Allowed:
         """For each near pair, how its distance grows per joint velocity, and the least rate that is allowed."""
         spacing = self._spacing
         if spacing is None:
-            return self._none, np.zeros(0)
-        pairs, distances = spacing.clearance.near(q, spacing.influence)
-        if not len(pairs):
-            return self._none, np.zeros(0)
-        return spacing.clearance.rows(pairs), spacing.rate * (spacing.least - distances)
+            return Allowed(*bounds, self._none, self._unmoved[:0])
+        pairs, distances = spacing.clearance.near_here(spacing.influence)
+        return Allowed(*bounds, spacing.clearance.rows(pairs), spacing.rate * (spacing.least - distances))
 
-    def _within(
-        self,
-        J: Vector,
-        twist: Vector,
-        liked: Vector | None,
-        least: Vector,
-        most: Vector,
-        rows: Vector,
-        rates: Vector,
-    ) -> Vector:
-        """The velocity within the limits that does the task best, and of those nearly as good the least."""
-        W = self._weight.matrix(self._arm)
-        W = W * (REGULARISATION * len(W) / np.trace(W))
-        pull = J.T @ twist if liked is None else J.T @ twist + W @ liked
-        upper = np.concatenate([most, np.full(len(rates), 1e30)])
-        lower = np.concatenate([least, rates])
-        sense = np.zeros(len(upper), dtype=np.int32)
-        # Joint limits hold always; where nothing then keeps the distance, it gives way as little as it can.
-        sense[len(most) :] = 8
-        velocity, _, flag, _ = daqp.solve(J.T @ J + W, -pull, rows, upper, lower, sense, primal_tol=1e-9)
-        if flag <= 0:
-            raise ValueError(f"no joint velocity keeps the limits (daqp says {flag})")
-        return np.asarray(np.clip(velocity, least, most))
+    def _roll(self, rolling: Rolling, allowed: Allowed, q: Vector, v: Vector, h: float) -> Allowed:
+        """The platform's x and y are bounded by its forward speed, ahead and back, in place of their own bounds."""
+        rolling.place(q)
+        self._sideways[:] = rolling.sideways
+        least, most = rolling.bounds(q, v, h)
+        allowed.least[:2], allowed.most[:2] = -self._speed[:2], self._speed[:2]
+        rows = np.concatenate([rolling.forward, -rolling.forward, allowed.rows])
+        return Allowed(allowed.least, allowed.most, rows, np.concatenate([[least, -most], allowed.rates]), hard=2)
+
+    def _limited(self, W: Vector, liked: Vector, allowed: Allowed) -> Vector:
+        """The velocity that is allowed and does the first task best, of these the one that does the next best, and of
+        those nearly as good the least."""
+        R = W * (REGULARISATION * len(W) / W.trace())
+        pull = R @ liked
+        v, fixed = self._unmoved, self._sideways
+        for level, J in zip(self._levels, self._blocks, strict=True):
+            best = _nearest(J.T @ J + R, J.T @ self._rates[level] + pull, fixed, fixed @ v, allowed)
+            if best is None and level is self._levels[0]:
+                raise ValueError("no joint velocity keeps the limits")
+            if best is None or level is self._levels[-1]:
+                v = v if best is None else best
+                break
+            v, fixed = best, _directions(np.concatenate([fixed, J]))
+        v = np.clip(v, allowed.least, allowed.most)
+        if self._rolling is not None:
+            # To the last digit, where the programme leaves its tolerance.
+            forward = min(max(float(allowed.rows[0] @ v), allowed.rates[0]), -allowed.rates[1])
+            v[:2] = forward * allowed.rows[0, :2]
+        return np.asarray(v)
+
+
+def _nearest(H: Vector, pull: Vector, fixed: Vector, at: Vector, allowed: Allowed) -> Vector | None:
+    """The velocity of least ½ vᵀ H v − pullᵀ v that is allowed and has fixed v = at; None where there is none."""
+    count, hard, soft = len(pull) + len(fixed), allowed.hard, len(allowed.rates) - allowed.hard
+    upper = np.concatenate([allowed.most, at, np.full(hard + soft, NO_BOUND)])
+    lower = np.concatenate([allowed.least, at, allowed.rates])
+    sense = np.zeros(len(upper), dtype=np.int32)
+    sense[len(pull) : count] = EQUAL
+    # Joint limits hold always; where nothing then keeps the distance, it gives way as little as it can.
+    sense[count + hard :] = SOFT
+    rows = np.concatenate([fixed, allowed.rows]) if len(fixed) else allowed.rows
+    v, _, flag, _ = daqp.solve(H, -pull, rows, upper, lower, sense, primal_tol=1e-9)
+    return v if flag > 0 else None
+
+
+def _directions(rows: Vector) -> Vector:
+    """An orthonormal basis of what rows can tell of a velocity."""
+    _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
+    return np.ascontiguousarray(basis[sizes > NO_MOTION * sizes[0]])
 
 
 class ByInertia:
     """What is light moves first (S4)."""
-
-    def spread(self, arm: Arm, rows: Vector) -> Vector:
-        out = np.zeros_like(rows)
-        arm.solve_inertia(rows, out)
-        return out
 
     def matrix(self, arm: Arm) -> Vector:
         return arm.inertia()
@@ -180,65 +196,5 @@ class ByInertia:
 class Evenly:
     """All joints alike."""
 
-    def spread(self, arm: Arm, rows: Vector) -> Vector:
-        return rows.copy()
-
     def matrix(self, arm: Arm) -> Vector:
         return np.eye(arm.n)
-
-
-class Centre:
-    """Joints near the middle of their ranges, or near a posture when one is given (S5: limits avoidance):
-    −1/(2 n) Σ ((q − posture) / (high − low))²."""
-
-    def __init__(self, low: Vector, high: Vector, posture: Vector | None = None) -> None:
-        self._range = high - low
-        self.posture = 0.5 * (low + high) if posture is None else posture.copy()
-
-    def value(self, q: Vector) -> float:
-        return -float(np.sum(((q - self.posture) / self._range) ** 2)) / (2 * len(q))
-
-    def gradient(self, q: Vector) -> Vector:
-        return -(q - self.posture) / self._range**2 / len(q)
-
-
-class Manipulability:
-    """√det(J Jᵀ): far from singular poses (S5). Its gradient is by differences."""
-
-    STEP = 1e-6  # rad or m
-
-    def __init__(self, arm: Arm, tool: ToolPose) -> None:
-        self._arm, self._tool = arm, tool
-
-    def value(self, q: Vector) -> float:
-        self._arm.kinematics(q)
-        J = self._tool.jacobian()
-        return float(np.sqrt(max(0.0, np.linalg.det(J @ J.T))))
-
-    def gradient(self, q: Vector) -> Vector:
-        slopes = np.zeros(len(q))
-        for i in range(len(q)):
-            moved = q.copy()
-            moved[i] += self.STEP
-            above = self.value(moved)
-            moved[i] -= 2 * self.STEP
-            slopes[i] = (above - self.value(moved)) / (2 * self.STEP)
-        self._arm.kinematics(q)
-        self._tool.jacobian()
-        return slopes
-
-
-class Room:
-    """The distance of the nearest pair, as far as it is less than `enough` m: −(enough − distance)²/2."""
-
-    def __init__(self, clearance: Clearance, enough: float) -> None:
-        self._clearance, self._enough = clearance, enough
-
-    def value(self, q: Vector) -> float:
-        self._clearance.update(q)
-        return -0.5 * max(0.0, self._enough - self._clearance.distance) ** 2
-
-    def gradient(self, q: Vector) -> Vector:
-        self._clearance.update(q)
-        short = max(0.0, self._enough - self._clearance.distance)
-        return short * self._clearance.gradient() if short else np.zeros(len(q))

@@ -9,19 +9,10 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from simloop.models.arm import Arm, Vector
 from simloop.models.clearance import Clearance
+from simloop.models.limits import JointLimits
+from simloop.models.objectives import Centre, Manipulability, Objective, Room
 from simloop.models.pose import ToolPose, quaternion_of_zyz, rotation_between, zyz_of_quaternion
-from simloop.models.redundancy import (
-    ByInertia,
-    Centre,
-    Evenly,
-    JointLimits,
-    Manipulability,
-    Objective,
-    Resolution,
-    Room,
-    Spacing,
-    Weighting,
-)
+from simloop.models.redundancy import ByInertia, Evenly, Resolution, Spacing, Weighting
 
 # Seven hinges in a chain, axes in turn upright and level, over a table.
 LINK = """<body pos="0 0 {z}"><joint axis="{axis}" range="-120 120"/>
