@@ -304,3 +304,20 @@ resolution_status resolution_velocity(const resolution_tasks *tasks, const doubl
     }
     return RESOLUTION_OK;
 }
+
+void resolution_programme(int32_t n, int32_t m, const double *W, const double *J, const double *rates,
+                          const double *liked, double minding, double *H, double *f)
+{
+    const double share = minding * n / trace(n, W);
+    for (int32_t i = 0; i < n; i++) {
+        f[i] = -share * dot(n, W + i * n, liked);
+        for (int32_t j = 0; j < n; j++)
+            H[i * n + j] = share * W[i * n + j];
+    }
+    for (int32_t k = 0; k < m; k++) {
+        const double *row = J + k * n;
+        add(n, f, -rates[k], row);
+        for (int32_t i = 0; i < n; i++)
+            add(n, H + i * n, row[i], row);
+    }
+}

@@ -61,4 +61,9 @@ int32_t resolution_scratch(int32_t n, int32_t k);
 resolution_status resolution_velocity(const resolution_tasks *tasks, const double *W, const double *J,
                                       const double *rates, const double *liked, double *scratch, double *v);
 
+/* The programme of one task, m rows of J: least v^T H v / 2 + f^T v is |J v - rates|^2 / 2 and `minding` times half the
+ * square of v - liked in the metric W, made of mean 1. */
+void resolution_programme(int32_t n, int32_t m, const double *W, const double *J, const double *rates,
+                          const double *liked, double minding, double *H, double *f);
+
 #endif

@@ -37,6 +37,9 @@ ffibuilder.cdef(
     resolution_status resolution_velocity(
         const resolution_tasks *tasks, const double *W, const double *J, const double *rates,
         const double *liked, double *scratch, double *v);
+    void resolution_programme(
+        int32_t n, int32_t m, const double *W, const double *J, const double *rates, const double *liked,
+        double minding, double *H, double *f);
     """
 )
 

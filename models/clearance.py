@@ -103,13 +103,13 @@ class Clearance:
         if self._scene is None:
             return np.zeros(0, dtype=np.int32), np.zeros(0)
         self._place()
-        self.memory[:] = 0.0
+        self.memory.fill(0.0)
         self._scene.update(margin)
         pairs = self._scene.within
-        return pairs, self._scene.distances[pairs]
+        return pairs, self._scene.distances.take(pairs)
 
     def rows(self, pairs: NDArray[np.int32]) -> Vector:
-        """The gradients of the distances of pairs that `near` found, (k, n)."""
+        """The gradients of the distances of pairs that `near` found, (k, n); shared between calls."""
         return self._partings.rows(pairs)
 
     def meet(self, pair: int) -> tuple[float, Vector]:

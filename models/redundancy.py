@@ -17,7 +17,7 @@ from simloop.models.arm import Arm, Vector
 from simloop.models.clearance import Clearance
 from simloop.models.limits import JointLimits
 from simloop.models.objectives import Objective
-from simloop.models.resolving import JointBounds, TaskStack, within
+from simloop.models.resolving import Allowed, TaskStack
 from simloop.models.rolling import Rolling
 
 # Where the smallest singular value of a task's Jacobian is below this (m and rad a rad), the task is damped, smoothly
@@ -29,6 +29,8 @@ REGULARISATION = 1e-2
 ROUNDING = 1e-12
 # Of a task, a direction with a singular value below this part of the greatest moves nothing.
 NO_MOTION = 1e-9
+# Rows that bound the forward speed of a platform on wheels.
+HARD_ROWS = 2
 # daqp's words: no bound; a row that holds with equality; a row that gives way as little as it can where it must.
 NO_BOUND, EQUAL, SOFT = 1e30, 5, 8
 
@@ -56,18 +58,6 @@ class Spacing:
     rate: float
 
 
-@dataclass(frozen=True)
-class Allowed:
-    """Joint velocities with least ≤ v ≤ most (n each) and rows v ≥ rates; all but the first `hard` rows give way where
-    nothing else is left."""
-
-    least: Vector
-    most: Vector
-    rows: Vector
-    rates: Vector
-    hard: int = 0
-
-
 class Resolution:
     """The velocity of the joints for rates of the tasks, such as the twist of a tool.
 
@@ -87,103 +77,111 @@ class Resolution:
         spacing: Spacing | None = None,
         rolling: Rolling | None = None,
     ) -> None:
-        n = arm.n
         self._arm, self._weight, self._objectives = arm, weight, tuple(objectives)
-        self._spacing, self._rolling = spacing, rolling
-        self._bounds, self._speed = JointBounds(limits), limits.speed
+        self._spacing, self._rolling, self._speed = spacing, rolling, limits.speed
         self._tasks = (first, *lower)
-        sizes = [len(task.jacobian()) for task in self._tasks]
-        held = 0 if rolling is None else 1
-        levels = [held] * held + sizes
-        self._stack = TaskStack(n, levels, nearly_singular=NEARLY_SINGULAR, damping=DAMPING)
-        self._J, self._rates = np.zeros((sum(levels), n)), np.zeros(sum(levels))
-        ends = np.cumsum([0, *levels])
-        self._levels = [slice(a, b) for a, b in zip(ends[held:-1], ends[held + 1 :], strict=True)]
-        self._sideways = self._J[:held]
-        self._blocks = [self._J[level] for level in self._levels]
-        self._wanted = self._rates[held:]
-        self._none, self._unmoved = np.zeros((0, n)), np.zeros(n)
+        # That a platform does not go sideways is above all tasks.
+        held = [] if rolling is None else [1]
+        sizes = [*held, *(len(task.jacobian()) for task in self._tasks)]
+        stack = self._stack = TaskStack(arm.n, sizes, nearly_singular=NEARLY_SINGULAR, damping=DAMPING)
+        self._sideways, self._first = stack.J[: len(held)], len(held)
+        self._blocks = [stack.J[level] for level in stack.levels[self._first :]]
+        self._wanted = stack.rates[len(held) :]
+        pairs = 0 if spacing is None else len(spacing.clearance.names)
+        room = HARD_ROWS + pairs + len(stack.rates)
+        self._allowed = Allowed(limits, room)
+        self._sense = np.zeros(arm.n + room, dtype=np.int32)
 
     def velocity(self, q: Vector, v: Vector, rates: Vector, h: float) -> Vector:
         """The joint velocity for the next h s at q, after velocity v, for the rates of all tasks, one after the other:
         for a tool its twist in the world frame."""
         self._arm.kinematics(q)
-        liked = self._liked(q)
+        stack, allowed = self._stack, self._allowed
+        self._like(q)
         for block, task in zip(self._blocks, self._tasks, strict=True):
             block[:] = task.jacobian()
         self._wanted[:] = rates
-        allowed = self._closing(self._bounds.at(q, v, h))
-        if self._rolling is not None:
-            allowed = self._roll(self._rolling, allowed, q, v, h)
-        W = self._weight.matrix(self._arm)
-        plain = self._stack.velocity(W, self._J, self._rates, liked)
-        if within(plain, allowed.least, allowed.most, allowed.rows, allowed.rates, ROUNDING):
-            return plain
-        return self._limited(W, liked, allowed)
+        stack.W[:] = self._weight.matrix(self._arm)
+        allowed.bound(q, v, h)
+        hard = 0 if self._rolling is None else self._roll(self._rolling, q, v, h)
+        self._keep_apart()
+        plain = stack.velocity()
+        return plain.copy() if allowed.holds(plain, ROUNDING) else self._limited(hard)
 
-    def _liked(self, q: Vector) -> Vector:
+    def _like(self, q: Vector) -> None:
         """The velocity that the objectives would have."""
-        if not self._objectives:
-            return self._unmoved
-        return np.asarray(sum(gain * objective.gradient(q) for gain, objective in self._objectives))
+        if self._objectives:
+            liked = self._stack.liked
+            liked[:] = 0.0
+            for gain, objective in self._objectives:
+                liked += gain * objective.gradient(q)
 
-    def _closing(self, bounds: tuple[Vector, Vector]) -> Allowed:
+    def _keep_apart(self) -> None:
         """For each near pair, how its distance grows per joint velocity, and the least rate that is allowed."""
         spacing = self._spacing
         if spacing is None:
-            return Allowed(*bounds, self._none, self._unmoved[:0])
+            return
         pairs, distances = spacing.clearance.near_here(spacing.influence)
-        return Allowed(*bounds, spacing.clearance.rows(pairs), spacing.rate * (spacing.least - distances))
+        if len(pairs):
+            self._allowed.add(spacing.clearance.rows(pairs), spacing.rate * (spacing.least - distances))
 
-    def _roll(self, rolling: Rolling, allowed: Allowed, q: Vector, v: Vector, h: float) -> Allowed:
-        """The platform's x and y are bounded by its forward speed, ahead and back, in place of their own bounds."""
+    def _roll(self, rolling: Rolling, q: Vector, v: Vector, h: float) -> int:
+        """The platform's x and y are bounded by its forward speed, ahead and back, in place of their own bounds: so
+        many rows are hard."""
+        allowed = self._allowed
         rolling.place(q)
         self._sideways[:] = rolling.sideways
         least, most = rolling.bounds(q, v, h)
-        allowed.least[:2], allowed.most[:2] = -self._speed[:2], self._speed[:2]
-        rows = np.concatenate([rolling.forward, -rolling.forward, allowed.rows])
-        return Allowed(allowed.least, allowed.most, rows, np.concatenate([[least, -most], allowed.rates]), hard=2)
+        np.negative(self._speed[:2], out=allowed.least[:2])
+        allowed.most[:2] = self._speed[:2]
+        allowed.add(np.concatenate([rolling.forward, -rolling.forward]), np.array([least, -most]))
+        return HARD_ROWS
 
-    def _limited(self, W: Vector, liked: Vector, allowed: Allowed) -> Vector:
+    def _limited(self, hard: int) -> Vector:
         """The velocity that is allowed and does the first task best, of these the one that does the next best, and of
         those nearly as good the least."""
-        R = W * (REGULARISATION * len(W) / W.trace())
-        pull = R @ liked
-        v, fixed = self._unmoved, self._sideways
-        for level, J in zip(self._levels, self._blocks, strict=True):
-            best = _nearest(J.T @ J + R, J.T @ self._rates[level] + pull, fixed, fixed @ v, allowed)
-            if best is None and level is self._levels[0]:
-                raise ValueError("no joint velocity keeps the limits")
-            if best is None or level is self._levels[-1]:
-                v = v if best is None else best
+        stack, allowed = self._stack, self._allowed
+        v = self._best(self._first, self._sideways, np.zeros(len(self._sideways)), hard)
+        if v is None:
+            raise ValueError("no joint velocity keeps the limits")
+        for level in range(self._first + 1, len(stack.levels)):
+            fixed = _directions(stack.J[: stack.levels[level].start])
+            better = self._best(level, fixed, fixed @ v, hard)
+            if better is None:
                 break
-            v, fixed = best, _directions(np.concatenate([fixed, J]))
-        v = np.clip(v, allowed.least, allowed.most)
+            v = better
+        np.maximum(v, allowed.least, out=v)
+        np.minimum(v, allowed.most, out=v)
         if self._rolling is not None:
             # To the last digit, where the programme leaves its tolerance.
-            forward = min(max(float(allowed.rows[0] @ v), allowed.rates[0]), -allowed.rates[1])
-            v[:2] = forward * allowed.rows[0, :2]
-        return np.asarray(v)
+            forward, (least, most) = self._rolling.forward[0], allowed.rates[:2]
+            v[:2] = min(max(float(forward @ v), least), -most) * forward[:2]
+        return v
 
-
-def _nearest(H: Vector, pull: Vector, fixed: Vector, at: Vector, allowed: Allowed) -> Vector | None:
-    """The velocity of least ½ vᵀ H v − pullᵀ v that is allowed and has fixed v = at; None where there is none."""
-    count, hard, soft = len(pull) + len(fixed), allowed.hard, len(allowed.rates) - allowed.hard
-    upper = np.concatenate([allowed.most, at, np.full(hard + soft, NO_BOUND)])
-    lower = np.concatenate([allowed.least, at, allowed.rates])
-    sense = np.zeros(len(upper), dtype=np.int32)
-    sense[len(pull) : count] = EQUAL
-    # Joint limits hold always; where nothing then keeps the distance, it gives way as little as it can.
-    sense[count + hard :] = SOFT
-    rows = np.concatenate([fixed, allowed.rows]) if len(fixed) else allowed.rows
-    v, _, flag, _ = daqp.solve(H, -pull, rows, upper, lower, sense, primal_tol=1e-9)
-    return v if flag > 0 else None
+    def _best(self, level: int, fixed: Vector, at: Vector, hard: int) -> Vector | None:
+        """The allowed velocity with fixed v = at that does one task best; None where there is none. The first `hard`
+        rows of what is allowed hold always; the others give way as little as they can where nothing is left."""
+        allowed, sense = self._allowed, self._sense
+        n, count, rows = len(allowed.least), allowed.count, allowed.count + len(fixed)
+        allowed.upper[n : n + count] = NO_BOUND
+        sense[: n + hard] = 0
+        sense[n + hard : n + count] = SOFT
+        if rows > count:
+            allowed.rows[count:rows] = fixed
+            allowed.lower[n + count : n + rows] = allowed.upper[n + count : n + rows] = at
+            sense[n + count : n + rows] = EQUAL
+        H, f = self._stack.programme(level, REGULARISATION)
+        end = n + rows
+        v, _, flag, _ = daqp.solve(
+            H, f, allowed.rows[:rows], allowed.upper[:end], allowed.lower[:end], sense[:end], primal_tol=1e-9
+        )
+        return v if flag > 0 else None
 
 
 def _directions(rows: Vector) -> Vector:
     """An orthonormal basis of what rows can tell of a velocity."""
     _, sizes, basis = np.linalg.svd(rows, full_matrices=False)
-    return np.ascontiguousarray(basis[sizes > NO_MOTION * sizes[0]])
+    return np.asarray(basis[sizes > NO_MOTION * sizes[0]])
 
 
 class ByInertia:

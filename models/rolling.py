@@ -58,8 +58,8 @@ class Rolling:
         self.sideways[0, :2] = -s, c
 
     def bounds(self, q: Vector, v: Vector, h: float) -> tuple[float, float]:
-        """The least and greatest forward speed for the next h s after velocity v, as `JointBounds.at` of a joint;
-        after `place`."""
+        """The least and greatest forward speed for the next h s after velocity v, as `Allowed.bound` has them for a
+        joint; after `place`."""
         now = float(self.forward[0] @ v)
         step = self._a * h
         most = min(self._top, now + step, self._stopping(q, h, 0.0, now + step))
