@@ -13,12 +13,15 @@ from simloop.models.arm import Arm
 from simloop.models.clearance import Clearance
 from simloop.models.limits import JointLimits
 from simloop.models.objectives import Centre, Manipulability, Room
-from simloop.models.pose import ToolPose
-from simloop.models.redundancy import ByInertia, Evenly, Resolution, Spacing, Weighting
+from simloop.models.pose import ToolPoint, ToolPose, ToolTurn
+from simloop.models.redundancy import ByInertia, Evenly, Resolution, Spacing, Task, Weighting
 from simloop.models.redundant_planner import JointPlan, Rate, advance, joints_at_rest
+from simloop.models.rolling import Rolling
 
 WEIGHTS: dict[str, Weighting] = {"inertia": ByInertia(), "evenly": Evenly()}
 INTEGRATORS = ("euler", "rk23")
+# Of the tool, beside its position.
+ORIENTATIONS = ("held", "second")
 
 
 @dataclass
@@ -60,6 +63,20 @@ class RedundantPlanner(Slave):
             Port("manipulability_gain", parameter, "Null space: how much the arm likes to be far from singular poses"),
             Port("room_gain", parameter, "Null space: how much the arm likes room, within twice `influence`"),
             Port("weighting", parameter, f"Of joint motion: {' or '.join(WEIGHTS)}", kind=text, start="inertia"),
+            Port(
+                "orientation",
+                parameter,
+                "Of the tool: held with its position, or second to it, given up first where both cannot be kept",
+                kind=text,
+                start="held",
+            ),
+            Port(
+                "nonholonomic",
+                parameter,
+                "The platform (joints x, y, heading) cannot move sideways",
+                kind=Kind.BOOLEAN,
+                start=False,
+            ),
             Port("integrator", parameter, f"Of the plan: {' or '.join(INTEGRATORS)}", kind=text, start="euler"),
         ]
         super().__init__(instance_name, resources, ports, state, plan=joints_at_rest(home), **parts)
@@ -86,15 +103,34 @@ class RedundantPlanner(Slave):
         if clearance is not None:
             always.append((self.not_negative("room_gain"), Room(clearance, 2 * influence)))
         later = (self.not_negative("posture_gain"), Centre(span_low, span_high, self.view("posture")))
-        weight = WEIGHTS[self.one_of("weighting", WEIGHTS)]
+        tasks = self._tasks()
+        choices: dict[str, Any] = {
+            "weight": WEIGHTS[self.one_of("weighting", WEIGHTS)],
+            "lower": tasks[1:],
+            "spacing": spacing,
+            "rolling": self._rolling(limits),
+        }
 
         def make(objectives: list[tuple[float, Any]]) -> Resolution:
             chosen = [(gain, objective) for gain, objective in objectives if gain]
-            return Resolution(self.arm, self.tool, limits, weight=weight, objectives=chosen, spacing=spacing)
+            return Resolution(self.arm, tasks[0], limits, objectives=chosen, **choices)
 
         self._early, self._late = make(always), make([*always, later])
         self._posture_from = self.not_negative("posture_from")
         self._error_controlled = self.one_of("integrator", INTEGRATORS) == "rk23"
+
+    def _tasks(self) -> tuple[Task, ...]:
+        if self.one_of("orientation", ORIENTATIONS) == "second":
+            return ToolPoint(self.tool), ToolTurn(self.tool)
+        return (self.tool,)
+
+    def _rolling(self, limits: JointLimits) -> Rolling | None:
+        if not self.view("nonholonomic")[0]:
+            return None
+        try:
+            return Rolling(self.arm, limits)
+        except ValueError as error:
+            raise ValueError(f"{self.instance_name}.nonholonomic is true, but {error}") from error
 
     def start(self) -> None:
         self.q_d[:] = self.state.plan.q
