@@ -141,10 +141,13 @@ class Resolution:
         """The velocity that is allowed and does the first task best, of these the one that does the next best, and of
         those nearly as good the least."""
         stack, allowed = self._stack, self._allowed
-        v = self._best(self._first, self._sideways, np.zeros(len(self._sideways)), hard)
+        done, v = self._formula_goes()
+        if v is None:
+            v = self._best(self._first, self._sideways, np.zeros(len(self._sideways)), hard)
+            done = self._first + 1
         if v is None:
             raise ValueError("no joint velocity keeps the limits")
-        for level in range(self._first + 1, len(stack.levels)):
+        for level in range(done, len(stack.levels)):
             fixed = _directions(stack.J[: stack.levels[level].start])
             better = self._best(level, fixed, fixed @ v, hard)
             if better is None:
@@ -157,6 +160,14 @@ class Resolution:
             forward, (least, most) = self._rolling.forward[0], allowed.rates[:2]
             v[:2] = min(max(float(forward @ v), least), -most) * forward[:2]
         return v
+
+    def _formula_goes(self) -> tuple[int, Vector | None]:
+        """How many levels of the stack the plain formula does within what is allowed, and its velocity for these."""
+        for levels in range(len(self._stack.levels) - 1, self._first, -1):
+            plain = self._stack.velocity(levels)
+            if self._allowed.holds(plain, ROUNDING):
+                return levels, plain.copy()
+        return 0, None
 
     def _best(self, level: int, fixed: Vector, at: Vector, hard: int) -> Vector | None:
         """The allowed velocity with fixed v = at that does one task best; None where there is none. The first `hard`

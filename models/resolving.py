@@ -112,17 +112,19 @@ class TaskStack:
         self.levels = [slice(a, b) for a, b in pairwise(ends)]
         """The rows of each task."""
         self._sizes = ffi.new("int32_t[]", list(sizes))
-        tasks = ffi.new("resolution_tasks *", [n, len(sizes), self._sizes, nearly_singular, damping])
+        self._tasks = ffi.new("resolution_tasks *", [n, len(sizes), self._sizes, nearly_singular, damping])
         scratch = ffi.new("double[]", lib.resolution_scratch(n, k))
         W, J, rates, liked, v, H, f = map(_doubles, (self.W, self.J, self.rates, self.liked, self.v, self.H, self.f))
-        self._plain = tasks, W, J, rates, liked, scratch, v
+        self._plain = self._tasks, W, J, rates, liked, scratch, v
         self._programmes = [
             ((n, size, W, J + n * level.start, rates + level.start, liked), (H, f))
             for size, level in zip(sizes, self.levels, strict=True)
         ]
 
-    def velocity(self) -> Vector:
-        """Of those that give J v = rates, by priority, the nearest to `liked` in the metric W."""
+    def velocity(self, levels: int | None = None) -> Vector:
+        """Of those that give J v = rates, by priority, the nearest to `liked` in the metric W; of the first `levels`
+        tasks only, where that is given."""
+        self._tasks.levels = len(self.levels) if levels is None else levels
         if lib.resolution_velocity(*self._plain) != lib.RESOLUTION_OK:
             raise ValueError("the weights of joint motion must be a positive definite matrix")
         return self.v

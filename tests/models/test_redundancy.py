@@ -11,7 +11,7 @@ from simloop.models.arm import Arm, Vector
 from simloop.models.clearance import Clearance
 from simloop.models.limits import JointLimits
 from simloop.models.objectives import Centre, Manipulability, Objective, Room
-from simloop.models.pose import ToolPose, quaternion_of_zyz, rotation_between, zyz_of_quaternion
+from simloop.models.pose import ToolPoint, ToolPose, ToolTurn, quaternion_of_zyz, rotation_between, zyz_of_quaternion
 from simloop.models.redundancy import ByInertia, Evenly, Resolution, Spacing, Weighting
 
 # Seven hinges in a chain, axes in turn upright and level, over a table.
@@ -110,6 +110,54 @@ def test_no_limit_of_a_joint_is_ever_broken(seed: int, rough: bool) -> None:
         q, v = q + H * new, new
         assert np.all(q >= limits.low - 1e-9)
         assert np.all(q <= limits.high + 1e-9)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 2**31))
+def test_turning_second_never_changes_how_the_tool_moves(seed: int) -> None:
+    """With limits that hold it up half of the time, the tool moves as it would if nothing were wanted of its turn."""
+    arm = Arm(CHAIN)
+    tool, limits = ToolPose(arm, "tool"), limits_of(arm, 0.5, 8.0)
+    alone = Resolution(arm, ToolPoint(tool), limits, weight=ByInertia())
+    both = Resolution(arm, ToolPoint(tool), limits, weight=ByInertia(), lower=[ToolTurn(tool)])
+    random = np.random.default_rng(seed)
+    q, v = BENT.copy(), np.zeros(7)
+    for k in range(200):
+        if k % 50 == 0:
+            twist = random.normal(size=6) * 0.5
+        new = both.velocity(q, v, twist, H)
+        moved = tool.jacobian()[:3] @ new
+        np.testing.assert_allclose(moved, tool.jacobian()[:3] @ alone.velocity(q, v, twist[:3], H), atol=1e-7)
+        assert np.all(np.abs(new - v) <= limits.acceleration * H * (1 + 1e-9))
+        q, v = q + H * new, new
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_only_a_tool_that_may_turn_is_led_as_far_as_the_arm_is_long(second: bool) -> None:
+    """From the second joint, at 0.3 m, to the tool the chain is 0.85 m long; stretched, the tool points outwards."""
+    arm = Arm(CHAIN)
+    tool, shoulder = ToolPose(arm, "tool"), np.array([0.0, 0.0, 0.3])
+    first, lower = (ToolPoint(tool), [ToolTurn(tool)]) if second else (tool, [])
+    resolution = Resolution(arm, first, limits_of(arm, 2.0, 20.0), weight=ByInertia(), lower=lower)
+    q, v = BENT.copy(), np.zeros(7)
+    arm.kinematics(q)
+    out, turned = tool.position() - shoulder, tool.quaternion().copy()
+    out /= np.linalg.norm(out)
+    off = []
+    for _ in range(600):
+        turn = rotation_between(tool.quaternion(), turned)
+        off.append(float(np.linalg.norm(turn)))
+        v = resolution.velocity(q, v, np.concatenate([0.1 * out, 5.0 * turn]), H)
+        q = q + H * v
+        arm.kinematics(q)
+    reached = float(np.linalg.norm(tool.position() - shoulder))
+    assert max(off[:100]) < 0.01, "where there is room, the orientation is held either way"
+    if second:
+        assert reached == pytest.approx(0.85, abs=1e-3)
+        assert off[-1] > 0.1
+    else:
+        assert reached < 0.84
+        assert off[-1] < 0.01
 
 
 def test_a_stretched_arm_slows_down_and_does_not_blow_up() -> None:
