@@ -68,7 +68,9 @@ def advance(
         return resolution.velocity(q, plan.v, twist(t, q), h)
 
     if error_controlled:
-        pair = RK23(rate, time, plan.q.copy(), time + h, rtol=RK23_TOLERANCE, atol=RK23_TOLERANCE)
+        # The whole step is tried first: looking for one to begin with costs as much as half of it.
+        end = time + h
+        pair = RK23(rate, time, plan.q.copy(), end, first_step=end - time, rtol=RK23_TOLERANCE, atol=RK23_TOLERANCE)
         while pair.status == "running":
             pair.step()
         if pair.status == "failed":

@@ -114,8 +114,11 @@ def test_no_limit_of_a_joint_is_ever_broken(seed: int, rough: bool) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 2**31))
-def test_turning_second_never_changes_how_the_tool_moves(seed: int) -> None:
-    """With limits that hold it up half of the time, the tool moves as it would if nothing were wanted of its turn."""
+def test_turning_second_never_makes_the_tool_move_worse(seed: int) -> None:
+    """With limits that hold it up now and then, the tool moves as near to its wish as if none were had of its turn.
+
+    It may be nearer: a turn can happen to keep a joint within the limit that it would have run into.
+    """
     arm = Arm(CHAIN)
     tool, limits = ToolPose(arm, "tool"), limits_of(arm, 0.5, 8.0)
     alone = Resolution(arm, ToolPoint(tool), limits, weight=ByInertia())
@@ -126,8 +129,9 @@ def test_turning_second_never_changes_how_the_tool_moves(seed: int) -> None:
         if k % 50 == 0:
             twist = random.normal(size=6) * 0.5
         new = both.velocity(q, v, twist, H)
-        moved = tool.jacobian()[:3] @ new
-        np.testing.assert_allclose(moved, tool.jacobian()[:3] @ alone.velocity(q, v, twist[:3], H), atol=1e-7)
+        one = alone.velocity(q, v, twist[:3], H)
+        J = tool.jacobian()[:3]
+        assert np.linalg.norm(J @ new - twist[:3]) <= np.linalg.norm(J @ one - twist[:3]) + 1e-7
         assert np.all(np.abs(new - v) <= limits.acceleration * H * (1 + 1e-9))
         q, v = q + H * new, new
 
