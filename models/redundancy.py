@@ -78,7 +78,7 @@ class Resolution:
         rolling: Rolling | None = None,
     ) -> None:
         self._arm, self._weight, self._objectives = arm, weight, tuple(objectives)
-        self._spacing, self._rolling, self._speed = spacing, rolling, limits.speed
+        self._spacing, self._rolling, self._hard = spacing, rolling, 0 if rolling is None else HARD_ROWS
         self._tasks = (first, *lower)
         # That a platform does not go sideways is above all tasks.
         held = [] if rolling is None else [1]
@@ -103,10 +103,11 @@ class Resolution:
         self._wanted[:] = rates
         stack.W[:] = self._weight.matrix(self._arm)
         allowed.bound(q, v, h)
-        hard = 0 if self._rolling is None else self._roll(self._rolling, q, v, h)
+        if self._rolling is not None:
+            self._roll(self._rolling, q, v, h)
         self._keep_apart()
         plain = stack.velocity()
-        return plain.copy() if allowed.holds(plain, ROUNDING) else self._limited(hard)
+        return plain.copy() if allowed.holds(plain, ROUNDING) else self._limited()
 
     def _like(self, q: Vector) -> None:
         """The velocity that the objectives would have."""
@@ -125,31 +126,28 @@ class Resolution:
         if len(pairs):
             self._allowed.add(spacing.clearance.rows(pairs), spacing.rate * (spacing.least - distances))
 
-    def _roll(self, rolling: Rolling, q: Vector, v: Vector, h: float) -> int:
-        """The platform's x and y are bounded by its forward speed, ahead and back, in place of their own bounds: so
-        many rows are hard."""
+    def _roll(self, rolling: Rolling, q: Vector, v: Vector, h: float) -> None:
+        """The platform's x and y are bounded by its forward speed, ahead and back, in place of their own bounds."""
         allowed = self._allowed
         rolling.place(q)
         self._sideways[:] = rolling.sideways
         least, most = rolling.bounds(q, v, h)
-        np.negative(self._speed[:2], out=allowed.least[:2])
-        allowed.most[:2] = self._speed[:2]
+        allowed.least[:2], allowed.most[:2] = -NO_BOUND, NO_BOUND
         allowed.add(np.concatenate([rolling.forward, -rolling.forward]), np.array([least, -most]))
-        return HARD_ROWS
 
-    def _limited(self, hard: int) -> Vector:
+    def _limited(self) -> Vector:
         """The velocity that is allowed and does the first task best, of these the one that does the next best, and of
         those nearly as good the least."""
         stack, allowed = self._stack, self._allowed
         done, v = self._formula_goes()
         if v is None:
-            v = self._best(self._first, self._sideways, np.zeros(len(self._sideways)), hard)
+            v = self._best(self._first, self._sideways, np.zeros(len(self._sideways)))
             done = self._first + 1
         if v is None:
             raise ValueError("no joint velocity keeps the limits")
         for level in range(done, len(stack.levels)):
             fixed = _directions(stack.J[: stack.levels[level].start])
-            better = self._best(level, fixed, fixed @ v, hard)
+            better = self._best(level, fixed, fixed @ v)
             if better is None:
                 break
             v = better
@@ -169,10 +167,10 @@ class Resolution:
                 return levels, plain.copy()
         return 0, None
 
-    def _best(self, level: int, fixed: Vector, at: Vector, hard: int) -> Vector | None:
-        """The allowed velocity with fixed v = at that does one task best; None where there is none. The first `hard`
-        rows of what is allowed hold always; the others give way as little as they can where nothing is left."""
-        allowed, sense = self._allowed, self._sense
+    def _best(self, level: int, fixed: Vector, at: Vector) -> Vector | None:
+        """The allowed velocity with fixed v = at that does one task best; None where there is none. Joint limits
+        hold always; where nothing then keeps the distance of bodies, it gives way as little as it can."""
+        allowed, sense, hard = self._allowed, self._sense, self._hard
         n, count, rows = len(allowed.least), allowed.count, allowed.count + len(fixed)
         allowed.upper[n : n + count] = NO_BOUND
         sense[: n + hard] = 0

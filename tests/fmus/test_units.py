@@ -223,6 +223,9 @@ def test_declared_initial_dependencies_are_true(kind: str, units: dict[str, Path
         "gear_stiffness[1]": 0.0,
         "enable": True,
         "weighting": "evenly",
+        "orientation": "second",
+        # The sphere has no heading, so that true is refused: tests/fmus/test_redundant.py.
+        "nonholonomic": False,
         "table": str(table),
         "gate": "polyhedra",
     }

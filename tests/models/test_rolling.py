@@ -67,6 +67,15 @@ def test_it_drives_to_the_end_of_its_range_and_stops_there() -> None:
     assert abs(v[0]) < 1e-3
 
 
+def test_too_fast_at_first_it_brakes_as_hard_as_it_may() -> None:
+    """A plan can be taken up from a robot that is faster than the plan's limits: 1 m/s at 5 m/s², half for this."""
+    arm = Arm(ROBOT.mjcf)
+    resolution = make(arm, limits_of(arm, 5.0))
+    v = np.array([1.5, *[0.0] * 8])
+    new = resolution.velocity(HOME, v, np.array([1.5, *[0.0] * 5]), H)
+    np.testing.assert_allclose(new[:2], [1.5 - 0.5 * 5.0 * H, 0.0], atol=1e-12)
+
+
 def test_the_gripper_follows_where_it_can_reach() -> None:
     """Led to the side, which the platform alone cannot do: heading and arm make up for it."""
     arm = Arm(ROBOT.mjcf)
