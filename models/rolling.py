@@ -47,12 +47,14 @@ class Rolling:
             raise ValueError("a platform that cannot move sideways needs limits of its acceleration and turning speed")
         self._low, self._high = limits.low[:2].copy(), limits.high[:2].copy()
         self._a = FORWARD_SHARE * acceleration
-        self._top = min(float(limits.speed[:2].min()), (1.0 - FORWARD_SHARE) * acceleration / self._turning)
+        curve = (1.0 - FORWARD_SHARE) * acceleration / self._turning if self._turning else math.inf
+        self._top = min(float(limits.speed[:2].min()), curve)
         self._ahead = float(arm.model.qpos0[2])
         self.sideways, self.forward = np.zeros((1, arm.n)), np.zeros((1, arm.n))
         """Rows (1, n) that give the sideways and the forward speed of the platform, after `place`."""
 
     def place(self, q: Vector) -> None:
+        """Turn the rows to the heading at q."""
         c, s = math.cos(q[2] - self._ahead), math.sin(q[2] - self._ahead)
         self.forward[0, :2] = c, s
         self.sideways[0, :2] = -s, c
