@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from simloop.master import Result
+from simloop.master import Lateness, Result
+from simloop.master.pace import EDGES
 from simloop.models.arm import Arm
 from simloop.studio.scenario import Graph, Marker, Outcome, Plot, Scenario
 
@@ -210,6 +211,37 @@ def _plot_own(plot: Plot, result: Result, markers: tuple[Marker, ...]) -> str:
 def _plot_distance(result: Result, markers: tuple[Marker, ...]) -> str:
     curves = [_Curve(result["time"], _numbers(result, "collision.distance"), "", BLUE, 1.8)]
     return _figure_json("Distance to the nearest body", "distance / m", curves, markers, _STRETCHES)
+
+
+def draw_lateness(lateness: Lateness) -> str:
+    """How many deadlines a paced run was how late for."""
+    import plotly.graph_objects as go
+
+    ends = [_duration(edge) for edge in EDGES]
+    bins = [*(f"{a} – {b}" for a, b in itertools.pairwise(ends)), f"over {ends[-1]}"]
+    seen = [i for i, count in enumerate(lateness.counts) if count]
+    kept = slice(0, seen[-1] + 1 if seen else 1)
+    bars = go.Bar(
+        x=bins[kept], y=lateness.counts[kept], text=lateness.counts[kept], textposition="outside", marker_color=BLUE
+    )
+    figure = go.Figure(bars)
+    figure.update_layout(
+        title={"text": "Lateness, wall time after each deadline", "font": {"size": 15}},
+        template="plotly_white",
+        height=330,
+        margin={"l": 70, "r": 15, "t": 70, "b": 45},
+        xaxis={"type": "category"},
+        yaxis={"title": {"text": "deadlines"}},
+    )
+    text: str = figure.to_json()
+    return text
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:g} {unit}"
+    return "0"
 
 
 def _numbers(result: Result, name: str) -> NDArray[np.float64]:

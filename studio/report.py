@@ -8,23 +8,32 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from simloop.studio.graphs import draw, joints_of, legend
+from simloop.master import Lateness
+from simloop.studio.graphs import draw, draw_lateness, joints_of, legend
 from simloop.studio.scenario import Figure, Outcome, Scenario, Table
 
 
 def write_report(
-    path: Path, scenario: Scenario, outcome: Outcome, figures: Mapping[str, Figure], record: Mapping[str, Any]
+    path: Path,
+    scenario: Scenario,
+    outcome: Outcome,
+    figures: Mapping[str, Figure],
+    record: Mapping[str, Any],
+    lateness: Lateness | None = None,
 ) -> None:
+    """`record` is what run.json says; `lateness` that of a paced run."""
     import plotly.offline
 
     markers = scenario.markers(outcome) if figures else ()
     joints = joints_of(scenario)
     plots = draw(scenario, outcome, joints, markers)
+    if lateness is not None:
+        plots.append(draw_lateness(lateness))
     page = _PAGE.format(
         title=html.escape(scenario.name),
         heading=html.escape(scenario.title),
         notice=_notice(record),
-        facts=_facts(record),
+        facts=_facts(record, lateness),
         figures=_figure_table(figures),
         legend=legend(joints) if scenario.graphs else "",
         tables="\n".join(_own_table(table) for table in (scenario.tables(outcome) if figures else ())),
@@ -60,9 +69,12 @@ def _notice(record: Mapping[str, Any]) -> str:
     return f'<p class="notice"><b>This run is partial:</b> {html.escape(why)}; {end}.</p>'
 
 
-def _facts(record: Mapping[str, Any]) -> str:
+def _facts(record: Mapping[str, Any], lateness: Lateness | None) -> str:
     steps = f"{record['rows'] - 1} macro steps of {record['step']} s"
-    return html.escape(f"{steps} · {record['duration']:g} s · seed {record['seed']}")
+    facts = f"{steps} · {record['duration']:g} s · seed {record['seed']}"
+    if lateness is not None:
+        facts += f" · pace {record['pace']['rate']:g}: {format_lateness(lateness)}"
+    return html.escape(facts)
 
 
 def format_figure(figure: Figure) -> str:
@@ -70,6 +82,12 @@ def format_figure(figure: Figure) -> str:
     if figure.value is None:
         return "none"
     return f"{figure.value:.5g} {'' if figure.unit == '1' else figure.unit}".rstrip()
+
+
+def format_lateness(lateness: Lateness) -> str:
+    """How late a paced run was, for a person."""
+    missed = f"{lateness.missed} of {lateness.deadlines} deadlines missed"
+    return f"{missed}; late by {1e6 * lateness.median:.3g} µs in the median, {1e6 * lateness.worst:.3g} µs at worst"
 
 
 def expectation(figure: Figure) -> str:
