@@ -71,20 +71,20 @@ class RedundantPlanner(Slave):
             Port("integrator", parameter, f"Of the plan: {' or '.join(INTEGRATORS)}", kind=text, start="euler"),
         ]
         super().__init__(instance_name, resources, ports, state, plan=joints_at_rest(home), **parts)
+        self.spacing: Spacing | None = None
         self.q, self.v, self.q_d = map(self.view, ("q", "v", "q_d"))
         self.manipulability = self.view("manipulability")
 
     def prepare(self) -> None:
         self._band = self.positive("band")
-        model = self.arm.model
-        free = ~model.jnt_limited.astype(bool)
-        low, high = np.where(free, -np.inf, model.jnt_range[:, 0]), np.where(free, np.inf, model.jnt_range[:, 1])
+        low, high = self.arm.ranges
         acceleration = np.full(self.arm.n, self.positive("joint_acceleration"))
         limits = JointLimits(low, high, self.view("max_joint_speed").copy(), acceleration)
-        influence, spacing = self.not_negative("influence"), None
+        influence, self.spacing = self.not_negative("influence"), None
         clearance = Clearance(self.arm) if influence > 0.0 else None
         if clearance is not None:
-            spacing = Spacing(clearance, self.not_negative("spacing"), influence, self.positive("closing_rate"))
+            self.spacing = Spacing(clearance, self.not_negative("spacing"), influence, self.positive("closing_rate"))
+        free = np.isinf(low)
         span_low, span_high = np.where(free, -np.pi, low), np.where(free, np.pi, high)
         self._objective = Manipulability(self.arm, self.tool)
         always: list[tuple[float, Any]] = [
@@ -98,7 +98,7 @@ class RedundantPlanner(Slave):
 
         def make(objectives: list[tuple[float, Any]]) -> Resolution:
             chosen = [(gain, objective) for gain, objective in objectives if gain]
-            return Resolution(self.arm, self.tool, limits, weight=weight, objectives=chosen, spacing=spacing)
+            return Resolution(self.arm, self.tool, limits, weight=weight, objectives=chosen, spacing=self.spacing)
 
         self._early, self._late = make(always), make([*always, later])
         self._posture_from = self.not_negative("posture_from")

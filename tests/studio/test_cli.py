@@ -127,6 +127,7 @@ def test_build_and_info(tmp_path: Path) -> None:
         (["sphere-step", "--set", "mass_error=0.1"], "plant.mass_error"),
         (["sphere-offline", "--set", "planner.table=missing.csv"], "missing.csv"),
         (["sphere-step", "--pace", "0"], "the pace is 0; it must be between"),
+        (["sphere-step", "--set", "planner.goal=0.3,0,0.5"], "the nearest feasible is (0, 0, 0.5) m, 0.3 m off"),
         (["sphere-step", "--strict"], "--strict goes with a --pace"),
     ],
 )
@@ -320,3 +321,14 @@ def test_a_strict_run_that_is_late_is_partial_and_says_why(tmp_path: Path) -> No
     record = json.loads((tmp_path / "out/run.json").read_text(encoding="utf-8"))
     assert (record["status"], record["ended"], record["rows"], record["pace"]["missed"]) == ("partial", "failed", 2, 1)
     assert len(pyarrow.parquet.read_table(tmp_path / "out/signals.parquet")) == 2
+
+
+def test_a_via_pose_out_of_reach_is_refused_before_anything_moves(tmp_path: Path) -> None:
+    """The gripper of the mobile manipulator, which stands on the ground, is wanted at a height of 3 m."""
+    (tmp_path / "via.csv").write_text("time,x,y,z,z1,y2,z3\n0,0.7,0,0.5,0,3.14,0\n5,1.5,0,3,0,3.14,0\n")
+    answer = call("run", "mobile-reach", "--set", f"planner.table={tmp_path / 'via.csv'}", "--out", tmp_path / "out")
+    assert answer.exit_code == 2
+    assert len(answer.output.strip().splitlines()) == 1
+    assert "via point 2 at 5 s, (1.5, 0, 3) m" in answer.output
+    assert "the nearest feasible pose is (1.5," in answer.output
+    assert not (tmp_path / "out").exists()
