@@ -10,6 +10,7 @@ from typing import Any
 
 from simloop.master import Lateness
 from simloop.studio.graphs import draw, draw_lateness, joints_of, legend
+from simloop.studio.look import in_words
 from simloop.studio.scenario import Figure, Outcome, Scenario, Table
 
 
@@ -87,7 +88,7 @@ def format_figure(figure: Figure) -> str:
 def format_lateness(lateness: Lateness) -> str:
     """How late a paced run was, for a person."""
     missed = f"{lateness.missed} of {lateness.deadlines} deadlines missed"
-    return f"{missed}; late by {1e6 * lateness.median:.3g} µs in the median, {1e6 * lateness.worst:.3g} µs at worst"
+    return f"{missed}; late by {in_words(lateness.median)} in the median, {in_words(lateness.worst)} at worst"
 
 
 def expectation(figure: Figure) -> str:
@@ -133,7 +134,7 @@ body {{ font: 15px/1.5 system-ui, sans-serif; color: #1f2937; margin: 0 auto; ma
 h1 {{ font-size: 22px; margin: 0; }} h2 {{ font-size: 16px; margin: 28px 0 8px; }}
 .facts {{ color: #6b7280; margin: 4px 0 16px; }}
 .plots {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 520px), 1fr)); gap: 8px; }}
-.plot {{ min-width: 0; }}
+.plot {{ min-width: 0; }} .wide {{ grid-column: 1 / -1; }}
 table {{ border-collapse: collapse; }}
 td, th {{ text-align: left; padding: 4px 14px 4px 0; border-bottom: 1px solid #e5e7eb; vertical-align: top; }}
 td.number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
@@ -168,7 +169,10 @@ const figures = [
 {data}
 ];
 const options = {{responsive: true, displaylogo: false}};
-figures.forEach((figure, i) => Plotly.newPlot("plot" + i, figure.data, figure.layout, options));
+figures.forEach((figure, i) => {{
+  document.getElementById("plot" + i).classList.toggle("wide", figure.layout.meta === "wide");
+  Plotly.newPlot("plot" + i, figure.data, figure.layout, options);
+}});
 const chips = [...document.querySelectorAll(".chips button")];
 function show(wanted) {{
   chips.forEach(chip => chip.setAttribute("aria-pressed", wanted(chip)));

@@ -10,6 +10,7 @@ from simloop.models.path import COLUMNS
 from simloop.models.pose import ToolPose, rotation_between, zyz_of_quaternion
 from simloop.models.robot import Ball
 from simloop.models.robots.mobile import ROBOT
+from simloop.studio import redundant
 from simloop.studio.scenario import Figure, Graph, Outcome, Parameters, Scenario
 
 # From home, m: beyond the arm, which reaches some 0.9 m from its foot.
@@ -95,4 +96,5 @@ SCENARIO = Scenario(
     table=via,
     graphs=(Graph.PATH_COMPARISON, Graph.VELOCITY_COMPARISON),
     judge=judge,
+    plots=redundant.plots(ROBOT, (BALL,)),
 )
