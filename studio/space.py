@@ -12,26 +12,29 @@ from simloop.models.robot import Ball, Box, Obstacle, Polyhedron
 from simloop.studio.look import BLUE, GREEN, GREY, RED, layout, thin
 from simloop.studio.scenario import Panel, Panels, Path
 
-COLUMNS = 3
 _STRETCHES = 1000
+# The diagonal of a scene, in the units of Plotly's camera, such that it fills its place.
+_DIAGONAL = 1.75
 # Around a ball, its mesh: circles of latitude and points on each.
 _RINGS, _AROUND = 13, 24
 
 
 def draw_panels(panels: Panels, time: NDArray[np.float64]) -> str:
-    """A row of three after another; limits are dashed, and a joint that stays far from them shows them both."""
+    """In rows of three or four, whichever leaves fewer places empty; limits are dashed."""
     from plotly.subplots import make_subplots
 
-    columns = min(COLUMNS, len(panels.panels))
-    rows = math.ceil(len(panels.panels) / columns)
+    count = len(panels.panels)
+    columns = min((3, 4), key=lambda columns: -count % columns)
+    rows = math.ceil(count / columns)
     names = [panel.title for panel in panels.panels]
     figure = make_subplots(
         rows, columns, subplot_titles=names, shared_xaxes=True, vertical_spacing=0.3 / rows, horizontal_spacing=0.06
     )
     for k, panel in enumerate(panels.panels):
         _fill_panel(figure, panel, time, k // columns + 1, k % columns + 1)
-    for k in range(columns):
-        figure.update_xaxes(title_text="time / s", row=rows, col=k + 1)
+    for k in range(max(0, count - columns), count):
+        row, column = k // columns + 1, k % columns + 1
+        figure.update_xaxes(title_text="time / s", showticklabels=True, row=row, col=column)
     figure.update_annotations(font_size=12)
     figure.update_layout(**layout(panels.title, 100 + 150 * rows), showlegend=False, meta="wide")
     text: str = figure.to_json()
@@ -74,15 +77,29 @@ def draw_path(path: Path) -> str:
         mesh = dict(zip("xyzijk", (*corners.T, *faces.T), strict=True))
         shading = {"flatshading": not isinstance(obstacle, Ball), "lighting": {"ambient": 0.5, "diffuse": 0.9}}
         figure.add_trace(go.Mesh3d(**mesh, **shading, name=obstacle.name, showlegend=True, color=GREY, opacity=0.8))
-    axes = {f"{axis}axis": {"title": {"text": f"{axis} / m"}} for axis in "xyz"}
-    scene = {
-        "aspectmode": "data",
-        "camera": {"eye": {"x": 1.0, "y": -1.4, "z": 0.7}, "center": {"x": 0, "y": 0, "z": -0.15}},
-        **axes,
-    }
-    figure.update_layout(**layout(path.title, 560), scene=scene, meta="wide")
+    figure.update_layout(**layout(path.title, 560), scene=_scene(figure), meta="wide")
     text: str = figure.to_json()
     return text
+
+
+def _scene(figure: Any) -> dict[str, Any]:
+    """Equal scales on all axes, and a camera that sees all of it."""
+    points = np.hstack([np.array([trace.x, trace.y, trace.z], dtype=float) for trace in figure.data])
+    low, high = points.min(axis=1), points.max(axis=1)
+    margin = 0.04 * float((high - low).max())
+    low, high = low - margin, high + margin
+    ratio = _DIAGONAL * (high - low) / float(np.linalg.norm(high - low))
+    axes = {
+        f"{axis}axis": {"title": {"text": f"{axis} / m"}, "range": [float(low[i]), float(high[i])]}
+        for i, axis in enumerate("xyz")
+    }
+    camera = {"eye": {"x": 1.05, "y": -1.5, "z": 0.65}, "center": {"x": 0, "y": 0, "z": -0.08}}
+    return {
+        "aspectmode": "manual",
+        "aspectratio": dict(zip("xyz", ratio.tolist(), strict=True)),
+        "camera": camera,
+        **axes,
+    }
 
 
 def mesh_of(obstacle: Obstacle) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
