@@ -18,8 +18,10 @@ from simloop.models.redundancy import Spacing
 # A target within this of the tools is reached, m and rad: what a run promises. Bodies may be so much nearer, m.
 REACHED = 1e-3
 STARTS = 32
-# A search ends after so many looks at the arm, most needing some twenty, or where one makes so little of a difference.
+# A search ends after so many looks at the arm, most needing some twenty, or where one makes so little of a difference;
+# and so the last one, from the nearest that was found.
 LOOKS, GAIN = 60, 1e-6
+LAST_LOOKS, LAST_GAIN = 300, 1e-12
 # How much more bodies that come too near count than a tool that is off, both in m.
 KEEPING_APART = 100.0
 # How far from the ends of its range a joint begins, as a part of it: on an end the search would not move it.
@@ -76,16 +78,20 @@ def nearest(arm: Arm, target: Target, q: Vector, spacing: Spacing | None = None)
     starts = span_low + (span_high - span_low) * np.random.default_rng(0).random((STARTS, arm.n))
     best, least = q, np.inf
     for start in (q, *starts):
-        found = _search(arm, target, np.clip(start, low + inside, high - inside), (low, high), spacing)
+        found = _search(arm, target, np.clip(start, low + inside, high - inside), spacing, LOOKS, GAIN)
         off = _distance(arm, target, found, spacing)
         if off < least:
             best, least = found, off
         if least <= REACHED:
-            break
-    return best, least
+            return best, least
+    found = _search(arm, target, best, spacing, LAST_LOOKS, LAST_GAIN)
+    off = _distance(arm, target, found, spacing)
+    return (found, off) if off < least else (best, least)
 
 
-def _search(arm: Arm, target: Target, q: Vector, ranges: tuple[Vector, Vector], spacing: Spacing | None) -> Vector:
+def _search(arm: Arm, target: Target, q: Vector, spacing: Spacing | None, looks: int, gain: float) -> Vector:
+    """Downhill from q, which is inside the ranges."""
+
     def off(q: Vector) -> Vector:
         arm.kinematics(q)
         return np.append(target.off(), KEEPING_APART * _too_near(q, spacing))
@@ -98,7 +104,7 @@ def _search(arm: Arm, target: Target, q: Vector, ranges: tuple[Vector, Vector], 
             parting = -KEEPING_APART * spacing.clearance.gradient()
         return np.vstack([rows, parting])
 
-    found = least_squares(off, q, slopes, ranges, x_scale="jac", ftol=GAIN, max_nfev=LOOKS)
+    found = least_squares(off, q, slopes, arm.ranges, x_scale="jac", ftol=gain, xtol=gain, gtol=gain, max_nfev=looks)
     return np.asarray(found.x)
 
 

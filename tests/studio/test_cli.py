@@ -324,11 +324,15 @@ def test_a_strict_run_that_is_late_is_partial_and_says_why(tmp_path: Path) -> No
 
 
 def test_a_via_pose_out_of_reach_is_refused_before_anything_moves(tmp_path: Path) -> None:
-    """The gripper of the mobile manipulator, which stands on the ground, is wanted at a height of 3 m."""
+    """The gripper of the mobile manipulator, which stands on the ground, is wanted at a height of 3 m; platform and all
+    it comes right below."""
     (tmp_path / "via.csv").write_text("time,x,y,z,z1,y2,z3\n0,0.7,0,0.5,0,3.14,0\n5,1.5,0,3,0,3.14,0\n")
     answer = call("run", "mobile-reach", "--set", f"planner.table={tmp_path / 'via.csv'}", "--out", tmp_path / "out")
     assert answer.exit_code == 2
     assert len(answer.output.strip().splitlines()) == 1
     assert "via point 2 at 5 s, (1.5, 0, 3) m" in answer.output
-    assert "the nearest feasible pose is (1.5," in answer.output
+    found = re.search(r"the nearest feasible pose is \((.*?), (.*?), (.*?)\) m", answer.output)
+    assert found is not None
+    assert [float(x) for x in found.groups()[:2]] == pytest.approx([1.5, 0.0], abs=0.02)
+    assert 1.0 < float(found[3]) < 1.6
     assert not (tmp_path / "out").exists()
