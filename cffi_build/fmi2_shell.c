@@ -45,9 +45,10 @@ typedef struct {
     fmi2ComponentEnvironment componentEnvironment;
 } fmi2CallbackFunctions;
 
-/* One byte a value reference in the slave's `access`: low bits the type, high bits when it may be set. */
+/* One byte a value reference in the slave's `access`: low bits the type, high bits when it may be set and whether to
+   NaN and infinity too. */
 enum { TYPE_REAL = 1, TYPE_INTEGER = 2, TYPE_BOOLEAN = 3, TYPE_MASK = 0x0f };
-enum { SET_NEVER = 0x00, SET_BEFORE_START = 0x10, SET_ALWAYS = 0x20, SET_MASK = 0xf0 };
+enum { SET_NEVER = 0x00, SET_BEFORE_START = 0x10, SET_ALWAYS = 0x20, SET_MASK = 0x30, ANY_NUMBER = 0x40 };
 
 typedef struct {
     PyObject *slave;
@@ -346,7 +347,7 @@ FMI2_EXPORT fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[
     for (size_t i = 0; i < n; i++) {
         if (check_settable(u, vr[i], TYPE_REAL) != fmi2OK)
             return fmi2Error;
-        if (!isfinite(value[i]))
+        if (!isfinite(value[i]) && !(((const unsigned char *)u->access.buf)[vr[i]] & ANY_NUMBER))
             return refuse(u, vr[i], isnan(value[i]) ? "was set to NaN; a finite number is needed"
                                                     : "was set to infinity; a finite number is needed");
     }

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from simloop.fmus.redundant import RedundantPlanner
 from simloop.fmus.slave import Kind, Port, Role
+from simloop.models.feasible import check_via_poses
 from simloop.models.path import PosePath, ViaPoses, read_via_poses
 from simloop.models.redundant_planner import PathFollower
 
 
 class PathPlanner(RedundantPlanner):
+    """A via pose out of reach is refused at the start, with the nearest that is not."""
+
     description = "Path planner: takes a tool through via poses, with joints to spare for limits, posture and obstacles"
 
     def __init__(self, instance_name: str, resources: str, **_: Any) -> None:
@@ -32,6 +35,8 @@ class PathPlanner(RedundantPlanner):
         super().prepare()
         file = self.text("table")
         via = read_via_poses(file) if file else self._here()
+        if file:
+            check_via_poses(self.arm, self.tool, via, self.state.plan.q, self.spacing)
         gain, reach = self.positive("path_gain"), self.positive("path_reach")
         self._follower = PathFollower(self.arm, self.tool, PosePath(via), gain=gain, reach=reach)
 

@@ -11,6 +11,7 @@ from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm, Tools
 from simloop.models.faults import WORDS
+from simloop.models.feasible import check_goal
 from simloop.models.planner import OnlinePlanner, Plan, rest_at
 
 
@@ -20,6 +21,8 @@ class State(UnitState):
 
 
 class Planner(Slave):
+    """A goal out of reach is refused at the start, with the nearest that is not; guided by hand it has none."""
+
     description = "On-line planner: moves each tool straight to its goal, re-seeded from the control simulation"
 
     def __init__(self, instance_name: str, resources: str, **_: Any) -> None:
@@ -62,6 +65,8 @@ class Planner(Slave):
         names = ("acceleration", "max_speed", "band", "trim")
         limits = {name: float(self.view(name)[0]) for name in names}
         self._planner = OnlinePlanner(self.arm, self.tools, self.view("goal"), **limits)
+        if limits["max_speed"] > 0.0:
+            check_goal(self.arm, self.tools, self.view("goal"), self.state.plan.q)
 
     def start(self) -> None:
         self.q_d[:] = self.state.plan.q

@@ -80,20 +80,20 @@ class RedundantPlanner(Slave):
             Port("integrator", parameter, f"Of the plan: {' or '.join(INTEGRATORS)}", kind=text, start="euler"),
         ]
         super().__init__(instance_name, resources, ports, state, plan=joints_at_rest(home), **parts)
+        self.spacing: Spacing | None = None
         self.q, self.v, self.q_d = map(self.view, ("q", "v", "q_d"))
         self.manipulability = self.view("manipulability")
 
     def prepare(self) -> None:
         self._band = self.positive("band")
-        model = self.arm.model
-        free = ~model.jnt_limited.astype(bool)
-        low, high = np.where(free, -np.inf, model.jnt_range[:, 0]), np.where(free, np.inf, model.jnt_range[:, 1])
+        low, high = self.arm.ranges
         acceleration = np.full(self.arm.n, self.positive("joint_acceleration"))
         limits = JointLimits(low, high, self.view("max_joint_speed").copy(), acceleration)
-        influence, spacing = self.not_negative("influence"), None
+        influence, self.spacing = self.not_negative("influence"), None
         clearance = Clearance(self.arm) if influence > 0.0 else None
         if clearance is not None:
-            spacing = Spacing(clearance, self.not_negative("spacing"), influence, self.positive("closing_rate"))
+            self.spacing = Spacing(clearance, self.not_negative("spacing"), influence, self.positive("closing_rate"))
+        free = np.isinf(low)
         span_low, span_high = np.where(free, -np.pi, low), np.where(free, np.pi, high)
         self._objective = Manipulability(self.arm, self.tool)
         always: list[tuple[float, Any]] = [
@@ -107,7 +107,7 @@ class RedundantPlanner(Slave):
         choices: dict[str, Any] = {
             "weight": WEIGHTS[self.one_of("weighting", WEIGHTS)],
             "lower": tasks[1:],
-            "spacing": spacing,
+            "spacing": self.spacing,
             "rolling": self._rolling(limits),
         }
 

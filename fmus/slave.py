@@ -61,6 +61,10 @@ class Kind(Enum):
     STRING = 4
 
 
+# What the shell's access table adds for a number that need not be finite.
+ANY_NUMBER = 0x40
+
+
 class Role(Enum):
     """Causality of a variable; the value is the shell's rule on when it may be set."""
 
@@ -74,7 +78,8 @@ class Port:
     """A variable of a unit, or with `size` a vector of them named `name[1]` … `name[size]`.
 
     `unit` is one for all elements or a sequence, one each. `start` likewise. `starts_from` names the inputs and
-    parameters that an output's first value depends on. After that outputs change in steps only.
+    parameters that an output's first value depends on. After that outputs change in steps only. An input that is not
+    `finite` may be set to NaN or infinity, which the unit then answers for.
     """
 
     name: str
@@ -85,6 +90,12 @@ class Port:
     unit: str | Sequence[str] = "1"
     start: Any = 0.0
     starts_from: tuple[str, ...] = ()
+    finite: bool = True
+
+    @property
+    def access(self) -> int:
+        """Its byte in the shell's access table."""
+        return self.kind.value | self.role.value | (0 if self.finite else ANY_NUMBER)
 
     def elements(self) -> list[str]:
         return [self.name] if self.size is None else [f"{self.name}[{i + 1}]" for i in range(self.size)]
@@ -121,7 +132,8 @@ class Slave(Fmi2Slave):
         """`parts` are the first values of the fields of `state` beyond those of UnitState."""
         super().__init__(instance_name=instance_name, resources=resources)
         numbers = [port for port in ports if port.kind is not Kind.STRING]
-        numbers.sort(key=lambda port: port.role is Role.PARAMETER)
+        # What may be NaN stands first and parameters last, so that each is a slice.
+        numbers.sort(key=lambda port: (port.finite, port.role is Role.PARAMETER))
         texts = [port for port in ports if port.kind is Kind.STRING]
         self.descriptions = tuple(numbers + texts)
         self._text_parameters = [i for i, port in enumerate(texts) if port.role is Role.PARAMETER]
@@ -138,7 +150,9 @@ class Slave(Fmi2Slave):
         starts = [start for _, _, _, start in self._variables]
         self.state: Any = state(ports=np.array(starts[:count], dtype=float), texts=list(starts[count:]), **parts)
         self.ports: Vector = self.state.ports
-        self.access = bytes(port.kind.value | port.role.value for _, port, _, _ in self._variables[:count])
+        self.access = bytes(port.access for _, port, _, _ in self._variables[:count])
+        self._first_finite = sum(len(port.elements()) for port in numbers if not port.finite)
+        self._finite: Vector = self.ports[self._first_finite :]
         signals = sum(port.role is not Role.PARAMETER for _, port, _, _ in self._variables[:count])
         self._parameters = slice(signals, count)
         self._prepared: tuple[bytes, list[str]] | None = None
@@ -216,7 +230,7 @@ class Slave(Fmi2Slave):
         with np.errstate(all="ignore"):
             self.step(current_time, step_size)
         # The sum is one pass over the array; which element is wrong is only asked when one is.
-        if not math.isfinite(np.add.reduce(self.ports)):
+        if not math.isfinite(np.add.reduce(self._finite)):
             self._check_finite(f"in the step from {current_time:.9g} s")
         return True
 
@@ -225,7 +239,7 @@ class Slave(Fmi2Slave):
         self._prepared = None
 
     def _check_finite(self, when: str) -> None:
-        wrong = [self.name_of(int(i)) for i in np.flatnonzero(~np.isfinite(self.ports))]
+        wrong = [self.name_of(self._first_finite + int(i)) for i in np.flatnonzero(~np.isfinite(self._finite))]
         if wrong:
             raise ValueError(f"{self.instance_name}: {', '.join(wrong)} became NaN or infinite {when}")
 
@@ -237,8 +251,9 @@ class Slave(Fmi2Slave):
         if len(vrs) != len(values):
             raise ValueError(f"{self.instance_name}: {len(vrs)} variables were given {len(values)} values")
         array = np.asarray(values, dtype=float)
-        if not np.isfinite(array).all():
-            wrong = self.name_of(vrs[int(np.flatnonzero(~np.isfinite(array))[0])])
+        bad = [vr for vr in np.asarray(vrs)[~np.isfinite(array)].tolist() if vr >= self._first_finite]
+        if bad:
+            wrong = self.name_of(bad[0])
             raise ValueError(f"{self.instance_name}.{wrong} was set to NaN or infinity; a finite number is needed")
         self.ports[np.asarray(vrs, dtype=int)] = array
 
@@ -306,7 +321,7 @@ class Slave(Fmi2Slave):
         return to_bytes(state)
 
     def _fmu_state_from_bytes(self, data: bytes) -> UnitState:
-        state: UnitState = from_bytes(data, self._blank)
+        state: UnitState = from_bytes(data, self._blank, self._first_finite)
         return state
 
     def to_xml(self, model_options: dict[str, str] | None = None) -> Element:

@@ -9,6 +9,7 @@ from simloop.master.errors import (
     WiringError,
 )
 from simloop.master.fmu import FmuComponent
+from simloop.master.pace import Lateness, Pace
 from simloop.master.result import Result
 from simloop.master.run import TimedWrite, run
 from simloop.master.schedule import Locate, Restore, Save, Schedule, Set, Step, Transfer
@@ -19,9 +20,11 @@ __all__ = [
     "CannotRollBackError",
     "Component",
     "FmuComponent",
+    "Lateness",
     "Locate",
     "NameNotFoundError",
     "ObjectComponent",
+    "Pace",
     "Restore",
     "Result",
     "Save",

@@ -9,6 +9,7 @@ from fractions import Fraction
 from simloop.master.clock import Clock
 from simloop.master.component import Value, check_number
 from simloop.master.errors import SimloopError, UnitError, WiringError
+from simloop.master.pace import Pace
 from simloop.master.recorder import Recorder
 from simloop.master.result import Result
 from simloop.master.schedule import Schedule, bind, bind_transfer, written_inputs
@@ -38,12 +39,14 @@ def run(
     duration: Fraction | str | float,
     writes: Sequence[TimedWrite] = (),
     keep_going: Callable[[int], bool] = lambda done: True,
+    pace: Pace | None = None,
 ) -> Result:
     """Initialise the system and run macro steps of `step` s until `duration` s.
 
     Time is counted in whole steps, so "1/2000" s never drifts. `keep_going` is asked before each macro step with the
     number of steps done; when it says no, the result is what was committed, marked incomplete. A unit that fails
-    raises UnitError with that same result as its `result`. A system runs once.
+    raises UnitError with that same result as its `result`. `pace` holds the run to the wall clock; when a strict one
+    ends it, the result is what was committed, marked incomplete. A system runs once.
     """
     h, end = exact_seconds("step", step), exact_seconds("duration", duration)
     steps = int(end / h)
@@ -58,8 +61,9 @@ def run(
     _start(system)
     recorder.commit(0.0)
     done = written = 0
+    on_time = pace is None or pace.wait(0.0)
     try:
-        while done < steps and keep_going(done):
+        while on_time and done < steps and keep_going(done):
             clock.time = done * h.numerator / h.denominator
             while written < len(due) and due[written].time <= done * h:
                 _write(system, due[written])
@@ -68,10 +72,11 @@ def run(
                 action()
             done += 1
             recorder.commit(done * h.numerator / h.denominator)
+            on_time = pace is None or pace.wait(done * h.numerator / h.denominator)
     except UnitError as error:
         error.result = recorder.result(complete=False)
         raise
-    return recorder.result(complete=done == steps)
+    return recorder.result(complete=on_time and done == steps)
 
 
 def exact_seconds(name: str, value: Fraction | str | float) -> Fraction:

@@ -110,6 +110,13 @@ class Arm:
         return [self.model.joint(i).name or f"joint{i + 1}" for i in range(self.model.njnt)]
 
     @property
+    def ranges(self) -> tuple[Vector, Vector]:
+        """The lowest and the highest position of each joint, m or rad; infinite where the model sets none."""
+        limited = self.model.jnt_limited.astype(bool)
+        low, high = self.model.jnt_range.T
+        return np.where(limited, low, -np.inf), np.where(limited, high, np.inf)
+
+    @property
     def torque_limits(self) -> Vector:
         """The greatest force of each motor, N or N·m; infinite where the model sets none."""
         limited = self.model.jnt_actfrclimited.astype(bool)

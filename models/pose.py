@@ -28,6 +28,10 @@ class ToolPose:
         mujoco.mju_mat2Quat(self._quaternion, self._xmat)
         return self._quaternion
 
+    def matrix(self) -> Vector:
+        """The orientation as a matrix, (3, 3), after `arm.kinematics`; shared between calls."""
+        return self._xmat.reshape(3, 3)
+
     def jacobian(self) -> Vector:
         """Twist per joint velocity, (6, n), after `arm.kinematics`: the velocity of the tool point and the angular
         velocity, both in the world frame; shared between calls."""
@@ -79,6 +83,12 @@ def turn_by(quaternion: Vector, vector: Vector) -> Vector:
     return turned
 
 
+def matrix_of_quaternion(quaternion: Vector) -> Vector:
+    flat = np.zeros(9)
+    mujoco.mju_quat2Mat(flat, quaternion)
+    return flat.reshape(3, 3)
+
+
 def quaternion_of_zyz(angles: Vector) -> Vector:
     """The orientation with Euler angles z, y, z (rad), as S5 writes them."""
     turned, axes = np.array([1.0, 0.0, 0.0, 0.0]), ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -92,9 +102,7 @@ def quaternion_of_zyz(angles: Vector) -> Vector:
 
 def zyz_of_quaternion(quaternion: Vector) -> Vector:
     """Euler angles z, y, z (rad), the middle one from 0 to π; where it is 0 the last is 0 too."""
-    flat = np.zeros(9)
-    mujoco.mju_quat2Mat(flat, quaternion)
-    R = flat.reshape(3, 3)
+    R = matrix_of_quaternion(quaternion)
     level = float(np.hypot(R[0, 2], R[1, 2]))
     middle = float(np.arctan2(level, R[2, 2]))
     if level < 1e-12:

@@ -29,6 +29,9 @@ def read_table(path: str, columns: Sequence[str], *, rows: int = 1) -> Vector:
         values = np.array(lines[1:], dtype=float)
     except ValueError as error:
         raise ValueError(f"table {path!r} has something that is not a number: {error}") from error
-    if not np.isfinite(values).all() or np.any(np.diff(values[:, 0]) <= 0.0):
-        raise ValueError(f"table {path!r} must have finite numbers and times that rise")
+    bad = ~np.isfinite(values).all(axis=1)
+    bad[1:] |= np.diff(values[:, 0]) <= 0.0
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0]) + 1
+        raise ValueError(f"table {path!r} must have finite numbers and times that rise; row {row} has not")
     return values

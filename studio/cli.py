@@ -73,6 +73,8 @@ _tool_option = click.option(
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; runs/SCENARIO unless given.")
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
+@click.option("--pace", type=float, help="Run by the wall clock: 1 is real time, 0.5 half as fast.")
+@click.option("--strict", is_flag=True, help="Stop a paced run at the first deadline that it misses.")
 def run_command(
     scenario: str,
     robot: str | None,
@@ -85,6 +87,8 @@ def run_command(
     writes: tuple[str, ...],
     out: Path | None,
     csv: bool,
+    pace: float | None,
+    strict: bool,
 ) -> None:
     """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html."""
     with _clear_errors():
@@ -97,6 +101,8 @@ def run_command(
             chosen = _fit(chosen, robot, tools)
         elif tools:
             raise SimloopError("--tool goes with a --robot file")
+        if strict and pace is None:
+            raise SimloopError("--strict goes with a --pace, such as --pace 1")
         if control is not None:
             chosen = _controlled_by(chosen, control)
         request = Request(
@@ -106,6 +112,8 @@ def run_command(
             seed=seed,
             settings=dict(map(_setting, settings)),
             writes=tuple(map(_timed_write, writes)),
+            pace=pace,
+            strict=strict,
         )
         folder = out or Path("runs") / scenario
         command = shlex.join(["simloop", *sys.argv[1:]])
@@ -287,7 +295,7 @@ def _progress_bar(label: str) -> Iterator[Progress]:
 
 
 def _tell(request: Request, finished: Finished, folder: Path) -> None:
-    from simloop.studio.report import expectation, format_figure
+    from simloop.studio.report import expectation, format_figure, format_lateness
 
     steps = len(finished.outcome.result) - 1
     state = "complete," if finished.status == "complete" else f"partial, {finished.status} after"
@@ -296,6 +304,8 @@ def _tell(request: Request, finished: Finished, folder: Path) -> None:
         mark = {True: "ok  ", False: "FAIL", None: "    "}[figure.ok]
         line = f"  {mark} {figure.label}: {format_figure(figure)}"
         click.echo(f"{line}   expected {expectation(figure)}" if figure.ok is not None else line)
+    if finished.lateness is not None:
+        click.echo(f"  pace {request.pace:g}: {format_lateness(finished.lateness)}")
     if finished.error is not None:
         click.echo(f"simloop: {finished.error}", err=True)
     click.echo(f"report: {folder / 'report.html'}")

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from simloop.master import Result
+from simloop.master import Lateness, Result
+from simloop.master.pace import EDGES
 from simloop.models.arm import Arm
-from simloop.studio.scenario import Graph, Marker, Outcome, Plot, Scenario
+from simloop.studio.look import BLUE, GREY, PALETTE, RED, in_words, layout, thin
+from simloop.studio.scenario import Graph, Marker, Outcome, Panels, Path, Plot, Scenario
+from simloop.studio.space import draw_panels, draw_path
 
-# Okabe and Ito's palette, told apart by the colour-blind too, without its yellow, which is faint on white.
-BLUE, RED, GREY = "#0072B2", "#D55E00", "#6b7280"
-_PALETTE = (BLUE, RED, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 # Joints past the palette begin it again, darker and with another dash: Plotly's name, and its SVG for the legend.
 _DASHES = (("solid", ""), ("dash", "6 3"), ("dot", "2 2"), ("dashdot", "6 2 2 2"))
 
@@ -31,13 +31,13 @@ class Joint:
 
     @property
     def colour(self) -> str:
-        colour = _PALETTE[self.place % len(_PALETTE)]
-        shade = 0.6 ** (self.place // len(_PALETTE))
+        colour = PALETTE[self.place % len(PALETTE)]
+        shade = 0.6 ** (self.place // len(PALETTE))
         return "#" + "".join(f"{round(shade * int(colour[i : i + 2], 16)):02x}" for i in (1, 3, 5))
 
     @property
     def dash(self) -> tuple[str, str]:
-        return _DASHES[self.place // len(_PALETTE) % len(_DASHES)]
+        return _DASHES[self.place // len(PALETTE) % len(_DASHES)]
 
 
 @dataclass(frozen=True)
@@ -197,12 +197,16 @@ def legend(joints: list[Joint]) -> str:
     return f'<div class="legend"><div class="chips">{chips}</div><p>{hint}</p></div>'
 
 
-def _plot_own(plot: Plot, result: Result, markers: tuple[Marker, ...]) -> str:
+def _plot_own(plot: Plot | Panels | Path, result: Result, markers: tuple[Marker, ...]) -> str:
+    if isinstance(plot, Panels):
+        return draw_panels(plot, result["time"])
+    if isinstance(plot, Path):
+        return draw_path(plot)
     curves = [
         _Curve(
             result["time"], curve.values, curve.label, colour, *((6.0, "solid", None, 0.55) if curve.below else (1.6,))
         )
-        for curve, colour in zip(plot.curves, itertools.cycle(_PALETTE), strict=False)
+        for curve, colour in zip(plot.curves, itertools.cycle(PALETTE), strict=False)
     ]
     return _figure_json(plot.title, plot.axis, curves, markers, _STRETCHES)
 
@@ -212,23 +216,26 @@ def _plot_distance(result: Result, markers: tuple[Marker, ...]) -> str:
     return _figure_json("Distance to the nearest body", "distance / m", curves, markers, _STRETCHES)
 
 
+def draw_lateness(lateness: Lateness) -> str:
+    """How many deadlines a paced run was how late for."""
+    import plotly.graph_objects as go
+
+    ends = [in_words(edge) for edge in EDGES]
+    bins = [*(f"{a} – {b}" for a, b in itertools.pairwise(ends)), f"over {ends[-1]}"]
+    seen = [i for i, count in enumerate(lateness.counts) if count]
+    kept = slice(0, seen[-1] + 1 if seen else 1)
+    bars = go.Bar(
+        x=bins[kept], y=lateness.counts[kept], text=lateness.counts[kept], textposition="outside", marker_color=BLUE
+    )
+    figure = go.Figure(bars)
+    title = "Lateness, wall time after each deadline"
+    figure.update_layout(**layout(title), xaxis={"type": "category"}, yaxis={"title": {"text": "deadlines"}})
+    text: str = figure.to_json()
+    return text
+
+
 def _numbers(result: Result, name: str) -> NDArray[np.float64]:
     return np.asarray(result[name], dtype=np.float64)
-
-
-def _thin(
-    x: NDArray[np.float64], y: NDArray[np.float64], stretches: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Enough points to look the same: of a long curve, the least and the greatest of each of many short stretches."""
-    if len(x) <= 2 * stretches:
-        return x, y
-    size = len(x) // stretches + 1
-    kept = {0, len(x) - 1}
-    for start in range(0, len(x), size):
-        stretch = y[start : start + size]
-        kept |= {start + int(stretch.argmin()), start + int(stretch.argmax())}
-    places = np.array(sorted(kept))
-    return x[places], y[places]
 
 
 def _figure_json(title: str, axis: str, curves: list[_Curve], markers: tuple[Marker, ...], stretches: int) -> str:
@@ -236,7 +243,7 @@ def _figure_json(title: str, axis: str, curves: list[_Curve], markers: tuple[Mar
 
     figure = go.Figure()
     for curve in curves:
-        x, y = _thin(curve.time, curve.values, stretches)
+        x, y = thin(curve.time, curve.values, stretches)
         line = {"color": curve.colour, "width": curve.width, "dash": curve.dash, "simplify": False}
         shown = bool(curve.name) and curve.joint is None
         figure.add_trace(
@@ -252,11 +259,7 @@ def _figure_json(title: str, axis: str, curves: list[_Curve], markers: tuple[Mar
         line = {"color": GREY, "width": 1, "dash": "dot"}
         figure.add_vline(x=marker.time, line=line, annotation=label, annotation_position="bottom right")
     figure.update_layout(
-        title={"text": title, "font": {"size": 15}},
-        template="plotly_white",
-        height=330,
-        margin={"l": 70, "r": 15, "t": 70, "b": 45},
-        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0.0},
+        **layout(title),
         xaxis={"title": {"text": "time / s"}},
         yaxis={"title": {"text": axis}, "exponentformat": "power"},
     )

@@ -8,23 +8,33 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from simloop.studio.graphs import draw, joints_of, legend
+from simloop.master import Lateness
+from simloop.studio.graphs import draw, draw_lateness, joints_of, legend
+from simloop.studio.look import in_words
 from simloop.studio.scenario import Figure, Outcome, Scenario, Table
 
 
 def write_report(
-    path: Path, scenario: Scenario, outcome: Outcome, figures: Mapping[str, Figure], record: Mapping[str, Any]
+    path: Path,
+    scenario: Scenario,
+    outcome: Outcome,
+    figures: Mapping[str, Figure],
+    record: Mapping[str, Any],
+    lateness: Lateness | None = None,
 ) -> None:
+    """`record` is what run.json says; `lateness` that of a paced run."""
     import plotly.offline
 
     markers = scenario.markers(outcome) if figures else ()
     joints = joints_of(scenario)
     plots = draw(scenario, outcome, joints, markers)
+    if lateness is not None:
+        plots.append(draw_lateness(lateness))
     page = _PAGE.format(
         title=html.escape(scenario.name),
         heading=html.escape(scenario.title),
         notice=_notice(record),
-        facts=_facts(record),
+        facts=_facts(record, lateness),
         figures=_figure_table(figures),
         legend=legend(joints) if scenario.graphs else "",
         tables="\n".join(_own_table(table) for table in (scenario.tables(outcome) if figures else ())),
@@ -60,9 +70,12 @@ def _notice(record: Mapping[str, Any]) -> str:
     return f'<p class="notice"><b>This run is partial:</b> {html.escape(why)}; {end}.</p>'
 
 
-def _facts(record: Mapping[str, Any]) -> str:
+def _facts(record: Mapping[str, Any], lateness: Lateness | None) -> str:
     steps = f"{record['rows'] - 1} macro steps of {record['step']} s"
-    return html.escape(f"{steps} · {record['duration']:g} s · seed {record['seed']}")
+    facts = f"{steps} · {record['duration']:g} s · seed {record['seed']}"
+    if lateness is not None:
+        facts += f" · pace {record['pace']['rate']:g}: {format_lateness(lateness)}"
+    return html.escape(facts)
 
 
 def format_figure(figure: Figure) -> str:
@@ -70,6 +83,12 @@ def format_figure(figure: Figure) -> str:
     if figure.value is None:
         return "none"
     return f"{figure.value:.5g} {'' if figure.unit == '1' else figure.unit}".rstrip()
+
+
+def format_lateness(lateness: Lateness) -> str:
+    """How late a paced run was, for a person."""
+    missed = f"{lateness.missed} of {lateness.deadlines} deadlines missed"
+    return f"{missed}; late by {in_words(lateness.median)} in the median, {in_words(lateness.worst)} at worst"
 
 
 def expectation(figure: Figure) -> str:
@@ -115,7 +134,7 @@ body {{ font: 15px/1.5 system-ui, sans-serif; color: #1f2937; margin: 0 auto; ma
 h1 {{ font-size: 22px; margin: 0; }} h2 {{ font-size: 16px; margin: 28px 0 8px; }}
 .facts {{ color: #6b7280; margin: 4px 0 16px; }}
 .plots {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 520px), 1fr)); gap: 8px; }}
-.plot {{ min-width: 0; }}
+.plot {{ min-width: 0; }} .wide {{ grid-column: 1 / -1; }}
 table {{ border-collapse: collapse; }}
 td, th {{ text-align: left; padding: 4px 14px 4px 0; border-bottom: 1px solid #e5e7eb; vertical-align: top; }}
 td.number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
@@ -150,7 +169,10 @@ const figures = [
 {data}
 ];
 const options = {{responsive: true, displaylogo: false}};
-figures.forEach((figure, i) => Plotly.newPlot("plot" + i, figure.data, figure.layout, options));
+figures.forEach((figure, i) => {{
+  document.getElementById("plot" + i).classList.toggle("wide", figure.layout.meta === "wide");
+  Plotly.newPlot("plot" + i, figure.data, figure.layout, options);
+}});
 const chips = [...document.querySelectorAll(".chips button")];
 function show(wanted) {{
   chips.forEach(chip => chip.setAttribute("aria-pressed", wanted(chip)));

@@ -22,8 +22,10 @@ from simloop.fmus.export import UNITS, build, instantiate
 from simloop.master import (
     Component,
     FmuComponent,
+    Lateness,
     Locate,
     ObjectComponent,
+    Pace,
     Result,
     SimloopError,
     Step,
@@ -34,6 +36,7 @@ from simloop.master import (
     simulation_in_the_loop,
 )
 from simloop.master.component import Value
+from simloop.master.pace import EDGES
 from simloop.master.run import exact_seconds
 from simloop.master.schedule import Operation
 from simloop.studio.report import write_report
@@ -62,6 +65,11 @@ class Request:
     seed: int | None = None
     settings: Mapping[str, Value | Sequence[Value]] | None = None
     writes: Sequence[TimedWrite] = ()
+    pace: float | None = None
+    """Simulation time for each second of wall time, of the run itself and not of its variants; None is as fast as it
+    goes."""
+    strict: bool = False
+    """Whether a missed deadline ends a paced run."""
 
     @property
     def h(self) -> Fraction:
@@ -91,6 +99,8 @@ class Finished:
     error: SimloopError | None = None
     stopped_by: int | None = None
     """The number of the signal that ended it."""
+    lateness: Lateness | None = None
+    """Of a paced run."""
 
 
 def run_in_memory(request: Request, *, progress: Progress = lambda done, total: None) -> Finished:
@@ -150,7 +160,8 @@ def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Pro
     settings = request.parameters()
     _keep_table(request, settings, folder)
     watch = _Watch(progress, int(request.seconds / request.h), stopped)
-    result, parameters, error = _run_once(request, settings, make, watch)
+    pace = _pace(request, stopped)
+    result, parameters, error = _run_once(request, settings, make, watch, pace)
     whole = error is None and result.complete
     others: dict[str, tuple[Result, Parameters]] = {}
     for variant in scenario.variants(parameters, h) if whole else ():
@@ -166,7 +177,14 @@ def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Pro
         others[variant.label] = (other, changed)
     outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control)
     figures = scenario.judge(outcome) if whole else {}
-    return Finished(outcome, figures, "complete" if whole else "failed" if error else "interrupted", error, stopped())
+    status = "complete" if whole else "failed" if error else "interrupted"
+    return Finished(outcome, figures, status, error, stopped(), None if pace is None else pace.lateness())
+
+
+def _pace(request: Request, stopped: Stopped) -> Pace | None:
+    if request.pace is None:
+        return None
+    return Pace(request.pace, strict=request.strict, keep_waiting=lambda: stopped() is None)
 
 
 def _keep_table(request: Request, settings: Settings, folder: Path) -> None:
@@ -185,9 +203,10 @@ def _keep_table(request: Request, settings: Settings, folder: Path) -> None:
 
 
 def _run_once(
-    request: Request, settings: Settings, make: ComponentMaker, watch: _Watch
-) -> tuple[Result, Parameters, UnitError | None]:
-    """One run, with its parameters by full name; a unit that fails on the way gives the record up to there."""
+    request: Request, settings: Settings, make: ComponentMaker, watch: _Watch, pace: Pace | None = None
+) -> tuple[Result, Parameters, SimloopError | None]:
+    """One run, with its parameters by full name; a unit that fails on the way, or a deadline that is missed in a strict
+    run, gives the record up to there."""
     system = System()
     try:
         scenario = request.scenario
@@ -202,14 +221,23 @@ def _run_once(
         schedule = simulation_in_the_loop(system, plant_step=_plant_step(parameters))
         times = {"step": request.h, "duration": request.seconds}
         try:
-            result = run(system, schedule, **times, writes=request.all_writes(), keep_going=watch.keep_going)
+            result = run(system, schedule, **times, writes=request.all_writes(), keep_going=watch.keep_going, pace=pace)
         except UnitError as error:
             if error.result is None:
                 raise
             return error.result, parameters, error
-        return result, parameters, None
+        return result, parameters, None if pace is None else _missed(pace)
     finally:
         system.close()
+
+
+def _missed(pace: Pace) -> SimloopError | None:
+    """What ended a strict run."""
+    miss = pace.ended_by
+    if miss is None:
+        return None
+    late = f"the step to {miss.time:.9g} s was done {1e3 * miss.late:.3g} ms late at pace {pace.rate:g}"
+    return SimloopError(f"a deadline was missed: {late}, and a strict run stops there")
 
 
 def _plant_step(parameters: Parameters) -> Operation:
@@ -261,7 +289,8 @@ def _write_results(request: Request, finished: Finished, folder: Path, csv: bool
     finished.outcome.result.write_parquet(folder / "signals.parquet", metadata)
     if csv:
         finished.outcome.result.write_csv(folder / "signals.csv")
-    write_report(folder / "report.html", request.scenario, finished.outcome, finished.figures, record)
+    report = folder / "report.html"
+    write_report(report, request.scenario, finished.outcome, finished.figures, record, finished.lateness)
 
 
 def describe_run(request: Request, finished: Finished, folder: Path, command: str) -> dict[str, Any]:
@@ -276,6 +305,7 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
         "step": str(request.h),
         "duration": float(request.seconds),
         "rows": len(finished.outcome.result),
+        "pace": _describe_pace(request, finished.lateness),
         "seed": finished.outcome.parameters.get("plant.seed", 0),
         "parameters": parameters,
         "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in request.all_writes()],
@@ -285,6 +315,14 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
         "versions": versions(),
         "command": command,
     }
+
+
+def _describe_pace(request: Request, lateness: Lateness | None) -> dict[str, Any] | None:
+    if lateness is None:
+        return None
+    about: dict[str, Any] = {"rate": request.pace, "strict": request.strict, "deadlines": lateness.deadlines}
+    about |= {"missed": lateness.missed, "median_late": lateness.median, "worst_late": lateness.worst}
+    return about | {"histogram": {"from": list(EDGES), "deadlines": list(lateness.counts)}}
 
 
 def _hashes(files: Iterable[Path]) -> dict[str, str]:

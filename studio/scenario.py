@@ -133,6 +133,33 @@ class Plot:
     curves: tuple[Curve, ...]
 
 
+@dataclass(frozen=True)
+class Panel:
+    """One of several small graphs over the run's time; `limits` are infinite where there is none."""
+
+    title: str
+    values: NDArray[np.float64]
+    limits: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Small graphs side by side, each with its own scale."""
+
+    title: str
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True)
+class Path:
+    """A path in space (k, 3), m, postures by label as the places of their joints (j, 3), and obstacles."""
+
+    title: str
+    positions: NDArray[np.float64]
+    postures: tuple[tuple[str, NDArray[np.float64]], ...]
+    obstacles: tuple[Obstacle, ...]
+
+
 def connect_loop(system: System, commands: str = "planner.q_d") -> None:
     """The wiring of the simulation in the loop (S1, section 5.3); `commands` is what control is told."""
     system.connect(commands, "control.q_d")
@@ -168,6 +195,6 @@ class Scenario:
     """More components than the loop's four: for each name a key of simloop.fmus.export.UNITS."""
     connect: Callable[[System], None] = connect_loop
     tables: Callable[[Outcome], tuple[Table, ...]] = lambda outcome: ()
-    plots: Callable[[Outcome], tuple[Plot, ...]] = lambda outcome: ()
+    plots: Callable[[Outcome], tuple[Plot | Panels | Path, ...]] = lambda outcome: ()
     fit: Callable[[Robot], Scenario] | None = None
     """The same scenario for another robot; None when it is about its own robot only."""

@@ -10,11 +10,14 @@ from simloop.models.path import COLUMNS
 from simloop.models.pose import ToolPose, rotation_between, zyz_of_quaternion
 from simloop.models.robot import Ball
 from simloop.models.robots.mobile import ROBOT
+from simloop.studio import redundant
 from simloop.studio.scenario import Figure, Graph, Outcome, Parameters, Scenario
 
 # From home, m: beyond the arm, which reaches some 0.9 m from its foot.
 WAY = (1.6, 0.8, 0.15)
 ARRIVES = 14.0  # s
+# A path through two like poses begins and ends at rest, s.
+STILL = 1.0
 PLATFORM = 3
 # Beside the way, where only a careless elbow or bumper would touch it.
 BALL = Ball("ball", centre=(1.35, 0.05, 0.35), radius=0.12)
@@ -34,7 +37,7 @@ def via(h: float, steps: int) -> str:
     (begin, turned), (end, _) = poses()
     angles = zyz_of_quaternion(turned)
     rows = [",".join(COLUMNS)]
-    for time, place in ((0.0, begin), (ARRIVES, end), (ARRIVES + 1.0, end)):
+    for time, place in ((0.0, begin), (STILL, begin), (ARRIVES, end), (ARRIVES + STILL, end)):
         rows.append(",".join(repr(float(value)) for value in (time, *place, *angles)))
     return "\n".join(rows) + "\n"
 
@@ -93,4 +96,5 @@ SCENARIO = Scenario(
     table=via,
     graphs=(Graph.PATH_COMPARISON, Graph.VELOCITY_COMPARISON),
     judge=judge,
+    plots=redundant.plots(ROBOT, (BALL,)),
 )

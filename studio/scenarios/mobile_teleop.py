@@ -14,9 +14,11 @@ from simloop.master import Result
 from simloop.master.component import Value
 from simloop.models.arm import Arm, Vector
 from simloop.models.operator import COLUMNS, RAMP
-from simloop.models.pose import ToolPose, rotation_between, turn_by
+from simloop.models.pose import rotation_between, turn_by
 from simloop.models.robots.mobile import ROBOT
-from simloop.studio.scenario import Curve, Figure, Graph, Marker, Outcome, Parameters, Plot, Scenario, Variant
+from simloop.studio import redundant
+from simloop.studio.redundant import trace_tool
+from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Parameters, Scenario, Variant
 
 # From each time on, s: the velocity (m/s) and angular velocity (rad/s) that the hand wants.
 WANTED: tuple[tuple[float, tuple[float, ...]], ...] = (
@@ -71,22 +73,11 @@ def variants(given: Mapping[str, Value], h: float) -> tuple[Variant, ...]:
     return (Variant(f"weighted {'by inertia' if other == 'inertia' else other}", {"planner.weighting": other}),)
 
 
-def gripper(result: Result) -> tuple[Vector, Vector]:
-    """Position and orientation of the gripper in each row."""
-    arm = Arm(ROBOT.mjcf)
-    tool = ToolPose(arm, ROBOT.tools[0])
-    positions, quaternions = [], []
-    for q in result.vector("plant.q_true"):
-        arm.kinematics(q)
-        positions.append(tool.position().copy())
-        quaternions.append(tool.quaternion().copy())
-    return np.array(positions), np.array(quaternions)
-
-
 def off(outcome: Outcome, begin: float, end: float) -> tuple[float, float]:
     """The farthest that the gripper is, m and rad, from where the hand has led it since `begin`."""
     time = outcome.result["time"]
-    positions, quaternions = gripper(outcome.result)
+    trace = trace_tool(ROBOT, outcome.result)
+    positions, quaternions = trace.positions, trace.quaternions
     first = int(np.searchsorted(time, begin))
     p, turned = positions[first].copy(), quaternions[first].copy()
     away = turn = 0.0
@@ -145,13 +136,14 @@ def _limits(outcome: Outcome) -> dict[str, Figure]:
             least=0.0,
             source="no contact",
         ),
+        "ignored": Figure("Steps in which the hand's twist was no number", float(result["planner.ignored"].sum()), "1"),
         "manipulability": Figure("Least manipulability", float(result["planner.manipulability"].min()), "1"),
     }
 
 
 def _stop(result: Result) -> dict[str, Figure]:
     """How long after the hand lets go the gripper still moves faster than a millimetre a second."""
-    positions, _ = gripper(result)
+    positions = trace_tool(ROBOT, result).positions
     time = result["time"]
     speed = np.linalg.norm(np.diff(positions, axis=0), axis=1) / np.diff(time)
     after = (time[1:] > LETS_GO) & (speed > 1e-3)
@@ -177,16 +169,6 @@ def _shares(outcome: Outcome) -> dict[str, Figure]:
     return figures
 
 
-def plots(outcome: Outcome) -> tuple[Plot, ...]:
-    positions, _ = gripper(outcome.result)
-    path = tuple(Curve(f"gripper {axis}", positions[:, i]) for i, axis in enumerate("xyz"))
-    value = np.asarray(outcome.result["planner.manipulability"], dtype=np.float64)
-    return (
-        Plot("Gripper", "position / m", path),
-        Plot("Distance from singular poses", "√det(J Jᵀ)", (Curve("manipulability", value),)),
-    )
-
-
 def markers(outcome: Outcome) -> tuple[Marker, ...]:
     return tuple(Marker(t, label) for t, label in ((EDGE, "led up"), (16.0, "led down"), (LETS_GO, "lets go")))
 
@@ -203,5 +185,5 @@ SCENARIO = Scenario(
     judge=judge,
     variants=variants,
     markers=markers,
-    plots=plots,
+    plots=redundant.plots(ROBOT),
 )

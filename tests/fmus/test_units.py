@@ -241,7 +241,8 @@ def test_declared_initial_dependencies_are_true(kind: str, units: dict[str, Path
         component.close()
         return values
 
-    ground = {"noise": 1e-3} if kind == "plant" else {}
+    # Guided by hand, the planner takes any goal.
+    ground = {"plant": {"noise": 1e-3}, "planner": {"max_speed": 0.0}}.get(kind, {})
     plain = first_values(dict(ground))
     found: dict[str, set[str]] = {name: set() for name in declared}
     for known in description.modelVariables:
@@ -272,7 +273,8 @@ def test_a_number_that_is_none_is_an_error_that_names_the_variable(
     component = open_unit(kind, units[kind])
     drive(component, 0)
     before = outputs(component)
-    name = reals(component, "input")[0]
+    # What an operator says is let go when it is no number, and is tested with it.
+    name = next(name for name in reals(component, "input") if not name.startswith("twist"))
     with pytest.raises(UnitError, match=f"{kind}.*{name.replace('[', '.').replace(']', '.')}.*finite"):
         component.writer([name], np.array([wrong]))()
     assert outputs(component) == before

@@ -79,8 +79,8 @@ def test_turning_by_the_rotation_between_two_orientations_leads_from_one_to_the_
     [
         ("time,x,y,z,z1,y2,z3\n0,0,0,0,0,0,0\n", "at least 2 rows"),
         ("time,x,y,z\n0,0,0,0\n1,0,0,0\n", "columns time,x,y,z,z1,y2,z3"),
-        ("time,x,y,z,z1,y2,z3\n1,0,0,0,0,0,0\n1,0,0,0,0,0,0\n", "times that rise"),
-        ("time,x,y,z,z1,y2,z3\n0,0,0,nan,0,0,0\n1,0,0,0,0,0,0\n", "finite numbers"),
+        ("time,x,y,z,z1,y2,z3\n1,0,0,0,0,0,0\n1,0,0,0,0,0,0\n", "times that rise; row 2 has not"),
+        ("time,x,y,z,z1,y2,z3\n0,0,0,nan,0,0,0\n1,0,0,0,0,0,0\n", "finite numbers .* row 1 has not"),
         ("time,x,y,z,z1,y2,z3\n0,0,0,up,0,0,0\n1,0,0,0,0,0,0\n", "not a number"),
     ],
 )

@@ -126,6 +126,9 @@ def test_build_and_info(tmp_path: Path) -> None:
         (["sphere-step", "--set", "plant.seed=3000000000"], "32 bits"),
         (["sphere-step", "--set", "mass_error=0.1"], "plant.mass_error"),
         (["sphere-offline", "--set", "planner.table=missing.csv"], "missing.csv"),
+        (["sphere-step", "--pace", "0"], "the pace is 0; it must be between"),
+        (["sphere-step", "--set", "planner.goal=0.3,0,0.5"], "the nearest feasible is (0, 0, 0.5) m, 0.3 m off"),
+        (["sphere-step", "--strict"], "--strict goes with a --pace"),
     ],
 )
 def test_bad_input_is_one_clear_sentence_exit_code_2_and_no_trace(
@@ -291,3 +294,45 @@ def test_the_readme_shows_the_example_and_it_runs(tmp_path: Path) -> None:
     value = re.fullmatch(r"largest tracking error: (\S+) m\n", done.stdout)
     assert value is not None, done.stderr
     assert float(value.group(1)) == pytest.approx(2.5e-7, rel=0.1)
+
+
+def test_a_paced_run_writes_the_same_signals_and_tells_how_late_it_was(tmp_path: Path) -> None:
+    for folder, arguments in (("paced", ["--pace", "100"]), ("plain", [])):
+        answer = call("run", "sphere-step", "--duration", "0.5", *arguments, "--out", tmp_path / folder)
+        assert answer.exit_code == 0, answer.output
+        assert ("deadlines missed" in answer.output) == bool(arguments)
+    signals = [(tmp_path / folder / "signals.parquet").read_bytes() for folder in ("paced", "plain")]
+    assert signals[0] == signals[1]
+    records = [json.loads((tmp_path / folder / "run.json").read_text("utf-8")) for folder in ("paced", "plain")]
+    pace = records[0]["pace"]
+    assert (pace["rate"], pace["strict"], pace["deadlines"]) == (100.0, False, 100)
+    assert sum(pace["histogram"]["deadlines"]) == 100
+    assert 0.0 <= pace["median_late"] <= pace["worst_late"]
+    assert records[1]["pace"] is None
+    assert "deadlines missed" in (tmp_path / "paced/report.html").read_text(encoding="utf-8")
+
+
+def test_a_strict_run_that_is_late_is_partial_and_says_why(tmp_path: Path) -> None:
+    """Nothing makes a macro step in 10 ns of wall time."""
+    arguments = ["--step", "1/1000000", "--duration", "1/1000", "--pace", "100", "--strict"]
+    answer = call("run", "sphere-step", *arguments, "--out", tmp_path / "out")
+    assert answer.exit_code == 1
+    assert "the step to 1e-06 s was done" in answer.output
+    record = json.loads((tmp_path / "out/run.json").read_text(encoding="utf-8"))
+    assert (record["status"], record["ended"], record["rows"], record["pace"]["missed"]) == ("partial", "failed", 2, 1)
+    assert len(pyarrow.parquet.read_table(tmp_path / "out/signals.parquet")) == 2
+
+
+def test_a_via_pose_out_of_reach_is_refused_before_anything_moves(tmp_path: Path) -> None:
+    """The gripper of the mobile manipulator, which stands on the ground, is wanted at a height of 3 m; platform and all
+    it comes right below."""
+    (tmp_path / "via.csv").write_text("time,x,y,z,z1,y2,z3\n0,0.7,0,0.5,0,3.14,0\n5,1.5,0,3,0,3.14,0\n")
+    answer = call("run", "mobile-reach", "--set", f"planner.table={tmp_path / 'via.csv'}", "--out", tmp_path / "out")
+    assert answer.exit_code == 2
+    assert len(answer.output.strip().splitlines()) == 1
+    assert "via point 2 at 5 s, (1.5, 0, 3) m" in answer.output
+    found = re.search(r"the nearest feasible pose is \((.*?), (.*?), (.*?)\) m", answer.output)
+    assert found is not None
+    assert [float(x) for x in found.groups()[:2]] == pytest.approx([1.5, 0.0], abs=0.02)
+    assert 1.0 < float(found[3]) < 1.6
+    assert not (tmp_path / "out").exists()

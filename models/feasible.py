@@ -1,0 +1,162 @@
+"""The nearest that an arm can come to where its tools are wanted, its joints inside their ranges and its bodies apart.
+
+The search begins at a given position and then at random ones, the same each time. A target that is called out of reach
+has been looked for from all of these.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import least_squares
+from simloop.models.arm import Arm, Tools, Vector
+from simloop.models.path import ViaPoses
+from simloop.models.pose import ToolPose, matrix_of_quaternion, rotation_between, zyz_of_quaternion
+from simloop.models.redundancy import Spacing
+
+# A target within this of the tools is reached, m and rad: what a run promises. Bodies may be so much nearer, m.
+REACHED = 1e-3
+STARTS = 32
+# A search ends after so many looks at the arm, most needing some twenty, or where one makes so little of a difference;
+# and so the last one, from the nearest that was found.
+LOOKS, GAIN = 60, 1e-6
+LAST_LOOKS, LAST_GAIN = 300, 1e-12
+# How much more bodies that come too near count than a tool that is off, both in m.
+KEEPING_APART = 100.0
+# How far from the ends of its range a joint begins, as a part of it: on an end the search would not move it.
+INSIDE = 1e-3
+
+
+class Target(Protocol):
+    """Where tools are wanted, after `arm.kinematics`: how far they are off, m, an angle counting as its arc at a radius
+    of 1 m; and how these numbers change with the joints."""
+
+    def off(self) -> Vector: ...
+    def slopes(self) -> Vector: ...
+
+
+class Points:
+    """Points in the world for the tools of an arm (3 k), m."""
+
+    def __init__(self, tools: Tools, goal: Vector) -> None:
+        self._tools, self._goal = tools, goal
+
+    def off(self) -> Vector:
+        return self._tools.position() - self._goal
+
+    def slopes(self) -> Vector:
+        return self._tools.jacobian()
+
+
+class Pose:
+    """A position, m, and an orientation, a unit quaternion, for one tool.
+
+    Orientations differ by the nine numbers of their matrices over √2, which is their angle where that is small, and
+    smooth where it is not.
+    """
+
+    def __init__(self, tool: ToolPose, position: Vector, quaternion: Vector) -> None:
+        self._tool, self._position, self._R = tool, position, matrix_of_quaternion(quaternion)
+
+    def off(self) -> Vector:
+        turn = (self._tool.matrix() - self._R) / np.sqrt(2.0)
+        return np.concatenate([self._tool.position() - self._position, turn.ravel()])
+
+    def slopes(self) -> Vector:
+        J = self._tool.jacobian()
+        # A joint that turns the tool by ω changes each column of its matrix by ω × column.
+        turns = np.cross(J[3:].T[:, :, None], self._tool.matrix()[None], axis=1) / np.sqrt(2.0)
+        return np.vstack([J[:3], turns.reshape(-1, 9).T])
+
+
+def nearest(arm: Arm, target: Target, q: Vector, spacing: Spacing | None = None) -> tuple[Vector, float]:
+    """A joint position that has the tools at the target, or the nearest to it that was found; and how far off, m."""
+    low, high = arm.ranges
+    inside = np.minimum(INSIDE * (high - low), INSIDE)
+    span_low, span_high = np.where(np.isinf(low), -np.pi, low), np.where(np.isinf(high), np.pi, high)
+    starts = span_low + (span_high - span_low) * np.random.default_rng(0).random((STARTS, arm.n))
+    best, least = q, np.inf
+    for start in (q, *starts):
+        found = _search(arm, target, np.clip(start, low + inside, high - inside), spacing, LOOKS, GAIN)
+        off = _distance(arm, target, found, spacing)
+        if off < least:
+            best, least = found, off
+        if least <= REACHED:
+            return best, least
+    found = _search(arm, target, best, spacing, LAST_LOOKS, LAST_GAIN)
+    off = _distance(arm, target, found, spacing)
+    return (found, off) if off < least else (best, least)
+
+
+def _search(arm: Arm, target: Target, q: Vector, spacing: Spacing | None, looks: int, gain: float) -> Vector:
+    """Downhill from q, which is inside the ranges."""
+
+    def off(q: Vector) -> Vector:
+        arm.kinematics(q)
+        return np.append(target.off(), KEEPING_APART * _too_near(q, spacing))
+
+    def slopes(q: Vector) -> Vector:
+        arm.kinematics(q)
+        rows = target.slopes()
+        parting = np.zeros(arm.n)
+        if spacing is not None and _too_near(q, spacing) > 0.0:
+            parting = -KEEPING_APART * spacing.clearance.gradient()
+        return np.vstack([rows, parting])
+
+    found = least_squares(off, q, slopes, arm.ranges, x_scale="jac", ftol=gain, xtol=gain, gtol=gain, max_nfev=looks)
+    return np.asarray(found.x)
+
+
+def _too_near(q: Vector, spacing: Spacing | None) -> float:
+    """By how much bodies come nearer than they may, m."""
+    if spacing is None:
+        return 0.0
+    spacing.clearance.update(q)
+    return max(0.0, spacing.least - spacing.clearance.distance)
+
+
+def _distance(arm: Arm, target: Target, q: Vector, spacing: Spacing | None) -> float:
+    """How far the tools are off, m; infinite where bodies come too near."""
+    near = _too_near(q, spacing)
+    arm.kinematics(q)
+    return float(np.linalg.norm(target.off())) if near <= REACHED else np.inf
+
+
+def check_via_poses(arm: Arm, tool: ToolPose, via: ViaPoses, q: Vector, spacing: Spacing | None) -> None:
+    """ValueError when the tool cannot be at one of the poses: which, and the nearest that it can, seen from q."""
+    for k, (time, p, turned) in enumerate(zip(via.times, via.positions, via.quaternions, strict=True), 1):
+        q, off = nearest(arm, Pose(tool, p, turned), q, spacing)
+        if off <= REACHED:
+            continue
+        wanted = f"via point {k} at {time:g} s, {_pose_in_words(p, turned)}, is out of reach"
+        if not np.isfinite(off):
+            raise ValueError(f"{wanted}; no pose was found that keeps the bodies apart")
+        arm.kinematics(q)
+        here, there = tool.position(), tool.quaternion()
+        away = np.linalg.norm(here - p)
+        angle = np.degrees(np.linalg.norm(rotation_between(there, turned)))
+        offs = f"{away:.3g} m and {angle:.3g}° off"
+        raise ValueError(f"{wanted}; the nearest feasible pose is {_pose_in_words(here, there)}, {offs}")
+
+
+def check_goal(arm: Arm, tools: Tools, goal: Vector, q: Vector) -> None:
+    """ValueError when the tools cannot be at their goals (3 k) all at once: the nearest that they can, seen from q."""
+    q, off = nearest(arm, Points(tools, goal), q)
+    if off <= REACHED:
+        return
+    arm.kinematics(q)
+    here = tools.position()
+    wanted, found = (" and ".join(map(_point_in_words, points.reshape(-1, 3))) for points in (goal, here))
+    away = float(np.linalg.norm((here - goal).reshape(-1, 3), axis=1).max())
+    raise ValueError(f"goal {wanted} is out of reach; the nearest feasible is {found}, {away:.3g} m off")
+
+
+def _pose_in_words(position: Vector, quaternion: Vector) -> str:
+    z1, y2, z3 = zyz_of_quaternion(quaternion)
+    return f"{_point_in_words(position)} turned by zyz ({z1:.3f}, {y2:.3f}, {z3:.3f}) rad"
+
+
+def _point_in_words(point: Vector) -> str:
+    x, y, z = point
+    return f"({x:.4g}, {y:.4g}, {z:.4g}) m"
