@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from simloop.master.clock import Clock
-from simloop.master.component import Action, Component
+from simloop.master.component import Action, Component, step_fully
 from simloop.master.errors import UnitError
 
 # More than this in one macro step is a system that does not get on, not one in which much happens.
@@ -25,7 +25,7 @@ def bind_locate(component: Component, indicator: str, tolerance: float, clock: C
 
     def step_to(begin: float, length: float) -> bool:
         """Step from the saved state; whether the indicator has fallen below zero."""
-        component.step(begin, length)
+        step_fully(component, begin, length)
         read()
         return bool(value[0] < 0.0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
 import subprocess
@@ -148,13 +147,11 @@ for state in sys.argv[3:]:
 
 
 def give(component: FmuComponent) -> bytes:
-    unit = component._fmu
-    data: bytes = unit.serializeFMUstate(ctypes.c_void_p(unit.getFMUstate().value))
-    return data
+    return component.serialize(component.save())
 
 
 def take(component: FmuComponent, data: bytes) -> None:
-    component._fmu.setFMUstate(component._fmu.deSerializeFMUstate(data))
+    component.restore(component.deserialize(data))
 
 
 def test_a_state_written_down_goes_on_in_another_process_that_has_default_parameters(
