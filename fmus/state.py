@@ -104,6 +104,8 @@ def _fill(target: Any, plain: Any, path: str) -> None:
         try:
             if isinstance(old, np.ndarray):
                 array = np.array(new, dtype=float)
+                if old.size == 0 == array.size:
+                    continue  # lists do not tell how wide an array without rows is
                 if array.shape != old.shape or not np.isfinite(array).all():
                     raise ValueError(f"{old.size} finite numbers are needed")
                 old[...] = array

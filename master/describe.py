@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fmpy.validation import validate_fmu
 from simloop.master.archive import unpacked
 from simloop.master.component import Variable
-from simloop.master.description import NAME, Description, read_description
+from simloop.master.description import Description, broken_rules, read_description
 from simloop.master.trust import VERIFIED, Judgement, Verdict, Verified
 
 _GOOD = (Judgement.EXACT, Judgement.WITHIN_TOLERANCE, Judgement.NOT_OFFERED)
@@ -36,7 +35,7 @@ def problems_of(path: Path, trust: Verified = VERIFIED) -> tuple[list[str], Verd
     """
     with unpacked(path) as folder:
         read_description(folder, path)
-        problems = [" ".join(problem.split()) for problem in validate_fmu(str(folder / NAME))]
+        problems = broken_rules(folder)
     if problems:
         return problems, None
     verdict = trust.check(path)

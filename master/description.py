@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from xml.etree import ElementTree as ET
 
 import fmpy
+from fmpy.model_description import ValidationError
 from simloop.master.archive import one_line
 from simloop.master.component import Variable
 from simloop.master.errors import SimloopError
@@ -60,6 +61,15 @@ def read_description(folder: Path, path: Path) -> Description:
     # fmpy has no exception of its own for what a file can get wrong.
     except Exception as error:
         raise SimloopError(f"{str(path)!r} is not an FMU that can be read: {one_line(error)}") from error
+
+
+def broken_rules(folder: Path) -> list[str]:
+    """What a description that could be read still has against the rules: its variables' names, its structure."""
+    try:
+        fmpy.read_model_description(str(folder / NAME), validate_variable_names=True, validate_model_structure=True)
+    except ValidationError as error:
+        return [" ".join(str(problem).split()) for problem in error.problems]
+    return []
 
 
 class _ContradictionError(Exception):

@@ -14,12 +14,15 @@ from typing import Any
 
 import numpy as np
 from simloop.master.errors import SimloopError, UnitError
+from simloop.master.fmi import SavedState
 from simloop.master.fmu import FmuComponent
 from simloop.master.trust import Claimed, Finding, Judgement, Verdict
 from simloop.master.values import Family, Value, family
 
-# Steps before the first save, after it, and until a slot is used again.
+# Steps before the first save, and after each.
 BEFORE, AFTER = 3, 4
+# Where the numbers of the steps begin, by which inputs are chosen: on the way to compare, and on one to roll back from.
+FIRST, SECOND, ASTRAY = BEFORE, 100, 200
 # A change of an input, as a part of its start value and of one.
 EXCITATION = 1e-3
 # How far outputs may be apart for a state that is restored within tolerance, as a part of the output and of one: what
@@ -71,61 +74,58 @@ class _Check:
         self.unit.initialize(0.0)
         self.begin("a step")
         time = self._drive(0.0, 0, BEFORE)[0]
-        self.unit_has_stepped(time)
-
-    def unit_has_stepped(self, time: float) -> None:
         if self.verdict.state.believed:
-            try:
-                finding, data, expected = self._judge_state(time)
-            except UnitError as error:
-                finding, data, expected = Finding(Judgement.DISHONEST, str(error)), None, []
-            self.verdict = replace(self.verdict, state=finding)
-            if data is not None:
-                self.tell(self.verdict)
-                self.verdict = replace(self.verdict, written=self._judge_written(time, data, expected))
-            elif self.verdict.written.believed:
-                self.verdict = replace(self.verdict, written=finding)
+            self._judge_state(time)
         self.tell(self.verdict)
         self.begin("its end")
         self.unit.close()
 
-    def _judge_state(self, time: float) -> tuple[Finding, bytes | None, list[Row]]:
-        self.begin("saving its state")
-        slot = self.unit.save()
-        self.begin("saving its state, restoring it and stepping again")
-        start = self._read()
-        later, first = self._drive(time, BEFORE, AFTER)
-        self.unit.restore(slot)
-        restored = self._read()
-        self._drive(time, 100, AFTER + 1)
-        self.unit.restore(slot)
-        _, second = self._drive(time, BEFORE, AFTER)
-        findings = [_compare(self.outputs, [start], [restored]), _compare(self.outputs, first, second)]
-        # A slot used twice must forget what it held.
-        slot = self.unit.save(slot)
-        _, first = self._drive(later, 200, AFTER)
-        self.unit.restore(slot)
-        _, second = self._drive(later, 200, AFTER)
-        findings.append(_compare(self.outputs, first, second))
-        data = None
-        if self.verdict.written.believed:
+    def _judge_state(self, time: float) -> None:
+        again = False
+        try:
+            self.begin("saving its state")
+            slot = self.unit.save()
+            self.begin("saving its state, restoring it and stepping again")
+            start = self._read()
+            later, first = self._drive(time, FIRST, AFTER)
+            again = True
             self.unit.restore(slot)
+            found = [_compare(self.outputs, [start], [self._read()])]
+            self._drive(time, ASTRAY, AFTER - 1)
+            self.unit.restore(slot)
+            found.append(_compare(self.outputs, first, self._drive(time, FIRST, AFTER)[1]))
+            # A slot used twice must forget what it held.
+            slot = self.unit.save(slot)
+            again = False
+            _, second = self._drive(later, SECOND, AFTER)
+            again = True
+            self.unit.restore(slot)
+            found.append(_compare(self.outputs, second, self._drive(later, SECOND, AFTER)[1]))
+        except UnitError as error:
+            # To fail in a step before any restore says nothing of the state.
+            innocent = not again and error.call.endswith("DoStep")
+            finding = Finding(Judgement.NOT_CHECKED if innocent else Judgement.DISHONEST, str(error))
+            self.verdict = Verdict(finding, finding)
+            return
+        finding = max(found, key=lambda each: _ORDER.index(each.judgement))
+        self.verdict = replace(self.verdict, state=finding)
+        if self.verdict.written.believed:
+            self.tell(self.verdict)
+            self.verdict = replace(self.verdict, written=self._judge_written(later, slot, second))
+
+    def _judge_written(self, time: float, slot: SavedState, expected: list[Row]) -> Finding:
+        try:
             self.begin("writing its state down")
             data = self.unit.serialize(slot)
-        self._written_at = later
-        return max(findings, key=lambda finding: _ORDER.index(finding.judgement)), data, first
-
-    def _judge_written(self, time: float, data: bytes, expected: list[Row]) -> Finding:
-        self.begin("taking a written state in a new instance")
-        self.unit.close()
-        self.unit = FmuComponent("unit", self.path, trust=Claimed())
-        try:
+            self.begin("its end")
+            self.unit.close()
+            self.begin("taking a written state in a new instance")
+            self.unit = FmuComponent("unit", self.path, trust=Claimed())
             self.unit.initialize(0.0)
             self.unit.restore(self.unit.deserialize(data))
-            _, rows = self._drive(self._written_at, 200, AFTER)
+            return _compare(self.outputs, expected, self._drive(time, SECOND, AFTER)[1])
         except UnitError as error:
             return Finding(Judgement.DISHONEST, str(error))
-        return _compare(self.outputs, expected, rows)
 
     def _drive(self, time: float, seed: int, count: int) -> tuple[float, list[Row]]:
         """Steps from `time`, the inputs of each chosen by its number; the time reached and what each step gave."""

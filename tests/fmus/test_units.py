@@ -17,7 +17,7 @@ import pytest
 from fmpy.validation import validate_fmu
 from simloop.fmus.export import CONTROLLERS, UNITS, build, instantiate
 from simloop.fmus.slave import load
-from simloop.master import FmuComponent, SimloopError, UnitError
+from simloop.master import Claimed, FmuComponent, SimloopError, UnitError
 from simloop.models.robot import Robot
 from simloop.models.robots.sphere import ROBOT
 
@@ -35,7 +35,7 @@ def reals(component: FmuComponent, causality: str) -> list[str]:
 
 def open_unit(kind: str, path: Path) -> FmuComponent:
     """A unit with parameters that give it a state worth saving."""
-    component = FmuComponent(kind, path)
+    component = FmuComponent(kind, path, trust=Claimed())
     if kind == "plant":
         for name, value in (("noise", 1e-4), ("seed", 7), ("mass_error", 0.1), ("contact", "compliant")):
             component.set(name, value)
@@ -166,7 +166,7 @@ def test_a_state_that_is_not_this_units_is_refused(data: bytes) -> None:
 def test_fmpy_finds_nothing_wrong_and_simulates(kind: str, units: dict[str, Path]) -> None:
     assert validate_fmu(str(units[kind])) == []
     result = fmpy.simulate_fmu(str(units[kind]), stop_time=0.1, step_size=0.01, output_interval=0.01)
-    component = FmuComponent(kind, units[kind])
+    component = FmuComponent(kind, units[kind], trust=Claimed())
     component.initialize(0.0)
     for k in range(10):
         component.step(k * 0.01, 0.01)
@@ -227,7 +227,7 @@ def test_declared_initial_dependencies_are_true(kind: str, units: dict[str, Path
     declared = {u.variable.name: {d.name for d in u.dependencies or ()} for u in description.initialUnknowns}
 
     def first_values(changes: dict[str, float | int | str]) -> dict[str, object]:
-        component = FmuComponent(kind, units[kind])
+        component = FmuComponent(kind, units[kind], trust=Claimed())
         for name, value in changes.items():
             component.set(name, value)
         component.initialize(0.0)
@@ -342,7 +342,7 @@ def test_a_host_that_breaks_the_rules_gets_an_error_and_no_crash(units: dict[str
 def test_a_parameter_that_cannot_be_fails_the_start_by_name(
     kind: str, name: str, value: float | str, said: str, units: dict[str, Path]
 ) -> None:
-    component = FmuComponent(kind, units[kind])
+    component = FmuComponent(kind, units[kind], trust=Claimed())
     component.set(name, value)
     with pytest.raises(UnitError, match=said):
         component.initialize(0.0)
@@ -356,7 +356,7 @@ def test_a_parameter_that_cannot_be_fails_the_start_by_name(
 def test_a_table_of_the_wrong_size_or_kind_is_refused(text: str, units: dict[str, Path], tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text(text)
-    component = FmuComponent("playback", units["playback"])
+    component = FmuComponent("playback", units["playback"], trust=Claimed())
     component.set("table", str(table))
     with pytest.raises(UnitError, match=r"table\.csv"):
         component.initialize(0.0)
@@ -379,7 +379,7 @@ def test_the_two_detectors_of_an_arm_judge_two_signals(tmp_path: Path) -> None:
     """One joint's position is off but no joint's force beyond its threshold, and the other way round."""
     path = build("control", ARM, tmp_path / "control.fmu")
     for position, force, expected in ((1e-6, 1e6, (1.0, 0.0)), (1.0, 1e-3, (0.0, 1.0))):
-        component = FmuComponent("control", path)
+        component = FmuComponent("control", path, trust=Claimed())
         component.set("position_threshold", position)
         component.set("force_threshold", force)
         component.set("replay", True)
@@ -400,7 +400,7 @@ def test_the_nearest_pair_is_named_arm_first(units: dict[str, Path]) -> None:
 
 
 def test_a_step_before_the_start_and_a_refused_state_are_errors_that_change_nothing(units: dict[str, Path]) -> None:
-    component = FmuComponent("plant", units["plant"])
+    component = FmuComponent("plant", units["plant"], trust=Claimed())
     with pytest.raises(UnitError, match="before the unit was initialised"):
         component.step(0.0, H)
     component.close()
@@ -437,14 +437,14 @@ def test_a_playback_goes_on_only_with_the_table_it_was_saved_with(tmp_path: Path
 def test_a_component_that_is_let_go_leaves_no_files(units: dict[str, Path], tmp_path: Path) -> None:
     code = f"""
 import tempfile; tempfile.tempdir = {str(tmp_path)!r}
-from simloop.master import FmuComponent, SimloopError
-kept = FmuComponent("plant", {str(units["plant"])!r})
+from simloop.master import Claimed, FmuComponent, SimloopError
+kept = FmuComponent("plant", {str(units["plant"])!r}, trust=Claimed())
 kept.initialize(0.0)
 kept.save()
-FmuComponent("control", {str(units["control"])!r}).close()
+FmuComponent("control", {str(units["control"])!r}, trust=Claimed()).close()
 kept.close()
 kept.close()
-last = FmuComponent("plant", {str(units["plant"])!r})
+last = FmuComponent("plant", {str(units["plant"])!r}, trust=Claimed())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -459,15 +459,15 @@ def test_an_archive_that_is_broken_or_leaves_its_folder_is_refused(units: dict[s
         archive.writestr("modelDescription.xml", description)
         archive.writestr("/absolute.txt", "out")
     with pytest.raises(SimloopError, match=r"hostile\.fmu.*cannot be unpacked"):
-        FmuComponent("plant", path)
+        FmuComponent("plant", path, trust=Claimed())
 
 
 def test_an_interrupt_inside_a_unit_reaches_the_script(units: dict[str, Path]) -> None:
     code = f"""
 import os, signal, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
-from simloop.master import FmuComponent, UnitError
-unit = FmuComponent("plant", {str(units["plant"])!r})
+from simloop.master import Claimed, FmuComponent, UnitError
+unit = FmuComponent("plant", {str(units["plant"])!r}, trust=Claimed())
 unit.initialize(0.0)
 try:
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -509,9 +509,9 @@ def test_a_file_that_is_no_unit_is_refused_by_name(content: bytes, tmp_path: Pat
     path = tmp_path / "broken.fmu"
     path.write_bytes(content)
     with pytest.raises(SimloopError, match=r"broken\.fmu"):
-        FmuComponent("broken", path)
+        FmuComponent("broken", path, trust=Claimed())
     with pytest.raises(SimloopError, match=r"missing\.fmu"):
-        FmuComponent("missing", tmp_path / "missing.fmu")
+        FmuComponent("missing", tmp_path / "missing.fmu", trust=Claimed())
 
 
 def test_the_python_face_moves_the_same_numbers(units: dict[str, Path]) -> None:
