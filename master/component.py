@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from simloop.master.errors import NameNotFoundError, UnitError
-from simloop.master.values import Family, Value, check_finite, check_number, family
+from simloop.master.values import Family, Value, bind_finite, check_number, family
 
 Vector = NDArray[np.float64]
 Action = Callable[[], None]
@@ -154,13 +154,11 @@ class ObjectComponent:
 
     def reader(self, names: Sequence[str], target: Vector) -> Action:
         ports, references = self._unit.ports, self._references(names)
-        zeros = np.zeros(len(names))
+        check = bind_finite(self.name, names, target)
 
         def read() -> None:
             np.take(ports, references, out=target)
-            # Zero times anything finite is zero: one pass, with no overflow to mistake for a fault.
-            if target.dot(zeros) != 0.0:
-                check_finite(self.name, names, target, self._time)
+            check(self._time)
 
         return read
 

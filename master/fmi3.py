@@ -104,8 +104,8 @@ class Fmi3Instance(FmiInstance):
             self._settle()
 
     def mover(self, kind: str, references: Sequence[int], buffer: NDArray[Any], *, writing: bool) -> Action:
-        if kind == "Clock" and not writing:
-            return self._clock_reader(references, buffer)
+        if kind == "Clock":
+            return self._clock_mover(references, buffer, writing)
         move = super().mover(kind, references, buffer, writing=writing)
         if not self._has_events:
             return move
@@ -121,15 +121,28 @@ class Fmi3Instance(FmiInstance):
 
         return move_in_mode
 
-    def _clock_reader(self, references: Sequence[int], buffer: NDArray[Any]) -> Action:
-        """A clock is active in event mode only, so what is read is whether it ticked in the last one."""
+    def _clock_mover(self, references: Sequence[int], buffer: NDArray[Any], writing: bool) -> Action:
+        """A clock is active in event mode only, so what is read is whether it ticked in the last step."""
+
+        def tick() -> None:
+            self._tick([reference for reference, ticks in zip(references, buffer, strict=True) if ticks])
 
         def read() -> None:
             if self._in_event_mode:
                 self._settle()
             buffer[:] = [reference in self.ticked for reference in references]
 
-        return read
+        return tick if writing else read
+
+    def _tick(self, clocks: Sequence[int]) -> None:
+        if not clocks:
+            return
+        if not self._has_events or not self.started:
+            raise UnitError(self.name, "a tick", "a clock needs an event mode, and a unit that has started", self.time)
+        if not self._in_event_mode:
+            self._enter_event_mode()
+        active = (ctypes.c_bool * len(clocks))(*[True] * len(clocks))
+        self.call("fmi3SetClock", (ctypes.c_uint * len(clocks))(*clocks), ctypes.c_size_t(len(clocks)), active)
 
     def _enter_event_mode(self) -> None:
         self.call("fmi3EnterEventMode")
@@ -197,11 +210,7 @@ class Fmi3Instance(FmiInstance):
             ticks = (self.time - shift) / interval
             if ticks > -SAME_INSTANT and abs(ticks - round(ticks)) <= SAME_INSTANT:
                 due.append(reference)
-        if due:
-            if not self._in_event_mode:
-                self._enter_event_mode()
-            active = (ctypes.c_bool * len(due))(*[True] * len(due))
-            self.call("fmi3SetClock", (ctypes.c_uint * len(due))(*due), ctypes.c_size_t(len(due)), active)
+        self._tick(due)
 
     def _step_once(self, time: float, h: float) -> float:
         self.time = self._c_time.value = self._until.value = time

@@ -163,15 +163,15 @@ _ORDER = (Judgement.EXACT, Judgement.WITHIN_TOLERANCE, Judgement.DISHONEST)
 
 def _compare(outputs: list[str], one: list[Row], other: list[Row]) -> Finding:
     """Bit by bit; `other` is what came after a restore."""
-    names = outputs if len(one[0]) == len(outputs) else ["the length of a step", *outputs]
+    names = outputs if len(one[0]) == len(outputs) else ["(how far a step came)", *outputs]
     worst, judgement = "", Judgement.EXACT
     for row, again in zip(one, other, strict=True):
         for name, a, b in zip(names, row, again, strict=True):
             if _same_bits(a, b):
                 continue
             if not isinstance(a, float) or not isinstance(b, float):
-                return Finding(Judgement.DISHONEST, f"{name} is {b!r} after restore and was {a!r}")
-            worst = f"{name} differs by {abs(a - b):.3g} after restore"
+                return Finding(Judgement.DISHONEST, f"output {name} is {b!r} after restore and was {a!r}")
+            worst = f"output {name} differs by {abs(a - b):.3g} after restore"
             judgement = Judgement.WITHIN_TOLERANCE
             if not abs(a - b) <= TOLERANCE * max(1.0, abs(a)):
                 return Finding(Judgement.DISHONEST, worst)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -104,10 +104,18 @@ def check_number(component: str, variable: Variable, value: object) -> float:
     return float(check_value(component, variable, value))
 
 
-def check_finite(component: str, names: Sequence[str], values: NDArray[np.float64], time: float) -> None:
-    wrong = [f"{name} is {value}" for name, value in zip(names, values, strict=True) if not math.isfinite(value)]
-    if wrong:
-        raise UnitError(component, "an output", f"{', '.join(wrong)}; a finite number is needed", time)
+def bind_finite(component: str, names: Sequence[str], values: NDArray[np.float64]) -> Callable[[float], None]:
+    """A call that tells, of the time given to it, which of `values` are NaN or infinite."""
+    marks = bytearray(len(names))
+    finite = np.frombuffer(marks, dtype=np.bool_)
+
+    def check(time: float) -> None:
+        np.isfinite(values, out=finite)
+        if 0 in marks:
+            wrong = [f"{name} is {value}" for name, value, good in zip(names, values, marks, strict=True) if not good]
+            raise UnitError(component, "an output", f"{', '.join(wrong)}; a finite number is needed", time)
+
+    return check
 
 
 def _takes(variable: Variable) -> str:
