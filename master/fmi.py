@@ -10,6 +10,7 @@ import ctypes
 import itertools
 import weakref
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,8 @@ from simloop.master.description import Description
 from simloop.master.errors import SimloopError, UnitError
 
 WARNING, DISCARD, ERROR, FATAL = 1, 2, 3, 4
+# What a unit logs beyond this, without failing, is forgotten, the oldest first.
+MOST_MESSAGES = 20
 _STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 
 
@@ -64,7 +67,7 @@ class FmiInstance:
         self.dead = False
         self.failed = False
         self.started = False
-        self.messages: list[str] = []
+        self.messages: deque[str] = deque(maxlen=MOST_MESSAGES)
         self._slots: list[SavedState] = []
         self.environment = next(_numbers)
         _listening[self.environment] = self

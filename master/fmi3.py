@@ -65,8 +65,8 @@ class Fmi3Instance(FmiInstance):
         self._clocks = [
             v.reference for v in self.description.variables.values() if v.type == "Clock" and v.causality == "output"
         ]
-        discrete = {v.reference for v in self.description.variables.values() if v.variability == "discrete"}
-        self._discrete = discrete if self._has_events else set()
+        in_events = ("discrete", "tunable") if self._has_events else ()
+        self._discrete = {v.reference for v in self.description.variables.values() if v.variability in in_events}
         self._c_time, self._c_h, self._until = ctypes.c_double(), ctypes.c_double(), ctypes.c_double()
         self._event, self._end, self._early = ctypes.c_bool(), ctypes.c_bool(), ctypes.c_bool()
         self._no = no

@@ -57,7 +57,7 @@ class FmuComponent:
             raise SimloopError(f"{self.name}.{name} sizes arrays, which keep the sizes that their file gives them")
         taken = check_value(self.name, variable, value)
         if is_number(variable):
-            buffer, place, move = self._bind(variable.type, [variable], writing=True)
+            buffer, place, move = self.bind(variable.type, [variable], writing=True)
             buffer[place] = taken
             move()
         else:
@@ -74,7 +74,7 @@ class FmuComponent:
         if not is_number(variable):
             value = self.instance.get_texts(variable.type, variable.reference, variable.size)[variable.index]
             return value
-        buffer, place, move = self._bind(variable.type, [variable], writing=False)
+        buffer, place, move = self.bind(variable.type, [variable], writing=False)
         move()
         value = buffer[place][0].item()
         return bool(value) if family(variable) in (Family.BOOLEAN, Family.CLOCK) else value
@@ -118,7 +118,7 @@ class FmuComponent:
     def _reader_of_type(self, kind: str, variables: list[Variable], places: list[int], array: Vector) -> Action:
         if self._fits(kind, variables, places, array):
             return self.instance.mover(kind, _whole_references(variables), array, writing=False)
-        buffer, layout, move = self._bind(kind, variables, writing=False)
+        buffer, layout, move = self.bind(kind, variables, writing=False)
         chosen = _index(places, len(array))
 
         def read() -> None:
@@ -138,7 +138,7 @@ class FmuComponent:
     def _writer_of_type(self, kind: str, variables: list[Variable], places: list[int], array: Vector) -> Action:
         if self._fits(kind, variables, places, array):
             return self.instance.mover(kind, _whole_references(variables), array, writing=True)
-        buffer, layout, move = self._bind(kind, variables, writing=True)
+        buffer, layout, move = self.bind(kind, variables, writing=True)
         chosen = _index(places, len(array))
         if buffer.dtype.kind == "f":
 
@@ -172,7 +172,7 @@ class FmuComponent:
         whole = [(v.reference, i) for v in variables if v.index == 0 for i in range(v.size)]
         return [(v.reference, v.index) for v in variables] == whole
 
-    def _bind(
+    def bind(
         self, kind: str, variables: list[Variable], *, writing: bool
     ) -> tuple[NDArray[Any], NDArray[np.intp], Action]:
         """A buffer for the variables, arrays whole, where in it each stands, and a call that moves all of it."""
