@@ -95,11 +95,16 @@ def elements(component: Component, name: str) -> list[str]:
     return [n for _, n in sorted(matches)]
 
 
-def step_fully(component: Component, time: float, h: float) -> None:
-    """Step by h s; to come short of it is an error."""
-    done = component.step(time, h)
-    if done != h:
-        raise UnitError(component.name, "a step", f"it came {done:.9g} s far of {h:.9g} s", time)
+def bind_step(component: Component) -> Callable[[float, float], None]:
+    """A call that steps from a time by h s; to come short of it is an error."""
+    step = component.step
+
+    def step_fully(time: float, h: float) -> None:
+        done = step(time, h)
+        if done != h:
+            raise UnitError(component.name, "a step", f"it came {done:.9g} s far of {h:.9g} s", time)
+
+    return step_fully
 
 
 NOT_OFFERED = "the unit does not offer to save and restore its state"

@@ -121,7 +121,8 @@ def _scalars(model: Any, root: ET.Element) -> Iterator[Variable]:
     names: set[str] = set()
     for v in model.modelVariables:
         size = _size(v)
-        starts = texts.get(v.alias.name if v.alias else v.name) or ([] if v.start is None else _words(v, size))
+        original = getattr(v, "alias", None) or v  # fmpy 0.3.20 has no aliases
+        starts = texts.get(original.name) or ([] if v.start is None else _words(v, size))
         if len(starts) not in (0, 1, size):
             raise _ContradictionError(f"{v.name} has {size} elements and {len(starts)} start values")
         for index in range(size):

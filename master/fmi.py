@@ -79,6 +79,7 @@ class FmiInstance:
             fmpy.freeLibrary(self._library._handle)
             raise UnitError(name, f"{self.PREFIX}Instantiate", f"{str(path)!r}: {reason}")
         self.handle = ctypes.c_void_p(instance)
+        self._get_state, self._set_state = self._state_function("Get"), self._state_function("Set")
 
     @abstractmethod
     def _instantiate(self) -> int | None:
@@ -158,12 +159,16 @@ class FmiInstance:
         raise UnitError(self.name, function, self.said(f"status {word}"), self.time)
 
     def refuse(self, function: str) -> NoReturn:
-        raise UnitError(self.name, function, "it had a fatal error before and is not called again", self.time)
+        raise UnitError(
+            self.name, function, "it had a fatal error or was closed before, and is not called again", self.time
+        )
 
     def call(self, function: str, *arguments: Any) -> None:
         if self.dead:
             self.refuse(function)
-        self.check(function, self.functions[function](self.handle, *arguments))
+        status = self.functions[function](self.handle, *arguments)
+        if status:
+            self.check(function, status)
 
     def mover(self, kind: str, references: Sequence[int], buffer: NDArray[Any], *, writing: bool) -> Action:
         """A call that moves the variables of `references`, all of one type and arrays whole, to or from `buffer`."""
@@ -187,12 +192,12 @@ class FmiInstance:
         if into is None:
             into = SavedState()
             self._slots.append(into)
-        self.call(self._state_function("Get"), ctypes.byref(into.pointer))
+        self.call(self._get_state, ctypes.byref(into.pointer))
         into.time = self.time
         return into
 
     def restore(self, state: SavedState) -> None:
-        self.call(self._state_function("Set"), state.pointer)
+        self.call(self._set_state, state.pointer)
         self.time = state.time
 
     def serialize(self, state: SavedState) -> bytes:

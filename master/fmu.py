@@ -29,6 +29,11 @@ class FmuComponent:
     state is believed; `verdict` is what it found.
     """
 
+    # The instance's own: one call less in the loop.
+    step: Callable[[float, float], float]
+    save: Callable[..., SavedState]
+    restore: Callable[[SavedState], None]
+
     def __init__(self, name: str, path: Path | str, *, trust: Trust = VERIFIED) -> None:
         self.name = name
         self.path = Path(path)
@@ -45,6 +50,7 @@ class FmuComponent:
         self.cannot_because = self.verdict.state.words()
         kind: type[FmiInstance] = Fmi2Instance if self.description.version == 2 else Fmi3Instance
         self.instance = kind(name, self.description, folder, self.path)
+        self.step, self.save, self.restore = self.instance.step, self.instance.save, self.instance.restore
         self._finish.detach()
         self._finish = weakref.finalize(self, _release, self.instance, folder)
 
@@ -83,23 +89,17 @@ class FmuComponent:
         moves = [self._reader_of_type(*group, target) for group in self._by_type(names, target)]
         check, instance = bind_finite(self.name, names, target), self.instance
 
+        move = _in_turn(moves)
+
         def read() -> None:
-            for move in moves:
-                move()
+            move()
             check(instance.time)
 
         return read
 
     def writer(self, names: Sequence[str], source: Vector) -> Action:
         moves = [self._writer_of_type(*group, source) for group in self._by_type(names, source)]
-        if len(moves) == 1:
-            return moves[0]
-
-        def write() -> None:
-            for move in moves:
-                move()
-
-        return write
+        return _in_turn(moves)
 
     def _by_type(self, names: Sequence[str], array: Vector) -> list[tuple[str, list[Variable], list[int]]]:
         """For each type its variables and their places in `array`."""
@@ -200,15 +200,6 @@ class FmuComponent:
 
         return fetch_and_move
 
-    def step(self, time: float, h: float) -> float:
-        return self.instance.step(time, h)
-
-    def save(self, into: SavedState | None = None) -> SavedState:
-        return self.instance.save(into)
-
-    def restore(self, state: SavedState) -> None:
-        self.instance.restore(state)
-
     def serialize(self, state: SavedState) -> bytes:
         """A saved state as bytes that `deserialize` of another instance of the same file takes."""
         return self.instance.serialize(state)
@@ -219,6 +210,17 @@ class FmuComponent:
     def close(self) -> None:
         """Free the instance and its files, as also happens when the component is let go. No call may follow."""
         self._finish()
+
+
+def _in_turn(moves: list[Action]) -> Action:
+    if len(moves) == 1:
+        return moves[0]
+
+    def move_all() -> None:
+        for move in moves:
+            move()
+
+    return move_all
 
 
 def _whole_references(variables: list[Variable]) -> list[int]:

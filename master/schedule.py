@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from simloop.master.clock import Clock
-from simloop.master.component import Action, Component, Value, find_variable, step_fully
+from simloop.master.component import Action, Component, Value, bind_step, find_variable
 from simloop.master.errors import CannotRollBackError, NameNotFoundError, WiringError
 from simloop.master.events import bind_locate
 from simloop.master.system import Connection, System
@@ -149,10 +149,10 @@ def _bind_set(system: System, name: str, variable: str, value: Value) -> Action:
 
 
 def _bind_step(system: System, name: str, clock: Clock) -> Action:
-    component = system.components[name]
+    step = bind_step(system.components[name])
 
     def step_now() -> None:
-        step_fully(component, clock.time, clock.h)
+        step(clock.time, clock.h)
 
     return step_now
 

@@ -107,10 +107,10 @@ def check_number(component: str, variable: Variable, value: object) -> float:
 def bind_finite(component: str, names: Sequence[str], values: NDArray[np.float64]) -> Callable[[float], None]:
     """A call that tells, of the time given to it, which of `values` are NaN or infinite."""
     marks = bytearray(len(names))
-    finite = np.frombuffer(marks, dtype=np.bool_)
+    finite, isfinite = np.frombuffer(marks, dtype=np.bool_), np.isfinite
 
     def check(time: float) -> None:
-        np.isfinite(values, out=finite)
+        isfinite(values, finite)
         if 0 in marks:
             wrong = [f"{name} is {value}" for name, value, good in zip(names, values, marks, strict=True) if not good]
             raise UnitError(component, "an output", f"{', '.join(wrong)}; a finite number is needed", time)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import fmpy
 import numpy as np
 import pytest
 from simloop.master import (
@@ -38,6 +39,13 @@ def test_a_spring_of_either_version_swings_as_the_cosine(native: NativeUnits) ->
     assert [two.get("x[1]"), two.get("x[2]")] == pytest.approx([0.1 * math.cos(2), 0.2 * math.cos(2)], abs=1e-13)
     one.close()
     two.close()
+
+
+@pytest.mark.parametrize(("name", "output"), [("spring", "x"), ("springs", "x")])
+def test_another_host_gets_the_same_from_the_native_units(name: str, output: str, native: NativeUnits) -> None:
+    table = fmpy.simulate_fmu(str(native[name]), stop_time=0.2, step_size=0.01, output_interval=0.01, output=[output])
+    swing = np.asarray(table[output]).reshape(len(table), -1)
+    np.testing.assert_allclose(swing[:, 0], 0.1 * np.cos(10 * table["time"]), atol=1e-13)
 
 
 @pytest.mark.parametrize("name", ["spring", "springs", "springs_early"])

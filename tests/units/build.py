@@ -199,7 +199,17 @@ def compile_unit(source: str, macros: Iterable[str], folder: Path) -> bytes:
     warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function"]
     flags = ["-std=gnu11", "-O1", "-shared", "-fPIC", *warnings, f"-I{HEADERS}"]
     subprocess.run(
-        ["cc", *flags, *(f"-D{macro}" for macro in macros), str(HERE / source), "-o", str(library), "-lm"], check=True
+        [
+            "cc",
+            *flags,
+            *(f"-D{m}" for m in macros),
+            str(HERE / source),
+            str(HERE / "rest.c"),
+            "-o",
+            str(library),
+            "-lm",
+        ],
+        check=True,
     )
     return library.read_bytes()
 
