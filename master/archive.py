@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from simloop.master.errors import SimloopError
 
 # Far above any unit that is in use, far below what would fill a disk: bytes unpacked, entries, folders in one path.
-MOST_BYTES = 4 * 2**30
+MOST_BYTES = 2 * 2**30
 MOST_ENTRIES = 20_000
 MOST_DEPTH = 32
 # Bytes that one packed byte may become, beyond the first MiB: deflate gives up to 1032 on zeros, real units some 10.
