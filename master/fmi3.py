@@ -20,6 +20,8 @@ from simloop.master.fmi import DISCARD, FmiInstance, SavedState, address, hear
 
 # Updates at one instant; more is a unit that does not come to rest.
 MOST_UPDATES = 1000
+# Ticks of the host's clocks in one step.
+MOST_TICKS = 1_000_000
 # Part of its interval by which a tick may miss a given time and still be at it.
 SAME_INSTANT = 1e-9
 
@@ -181,7 +183,7 @@ class Fmi3Instance(FmiInstance):
         if not self.description.periods:
             return self._step_once(time, h)
         done = 0.0
-        while done < h:
+        for _ in range(MOST_TICKS):
             part = min(self._time_to_tick(time + done), h - done)
             # A tick at the end of the step, up to rounding, is at the end: the parts must add up to h exactly.
             last = h - done - part <= SAME_INSTANT * part
@@ -192,8 +194,10 @@ class Fmi3Instance(FmiInstance):
             self._tick_what_is_due()
             if self._in_event_mode:
                 self._settle()
-            done = h if last else done + part
-        return h
+            if last:
+                return h
+            done += part
+        raise UnitError(self.name, "a step", f"its clocks would tick more than {MOST_TICKS} times in it", time)
 
     def _time_to_tick(self, time: float) -> float:
         """Seconds from `time` to the next tick after it of a clock that the host ticks."""
@@ -215,6 +219,7 @@ class Fmi3Instance(FmiInstance):
     def _step_once(self, time: float, h: float) -> float:
         self.time = self._c_time.value = self._until.value = time
         self._c_h.value = h
+        self._event.value = self._end.value = self._early.value = False
         status = self.functions["fmi3DoStep"](
             self.handle,
             self._c_time,
