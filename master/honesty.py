@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from simloop.master.errors import SimloopError, UnitError
@@ -60,7 +60,9 @@ def _leave_no_core() -> None:
 
 
 class _Check:
-    def __init__(self, path: Path, begin: Any, tell: Any) -> None:
+    """One check of one unit, told stage by stage: where a crash came is known only from what was told before it."""
+
+    def __init__(self, path: Path, begin: Callable[[str], None], tell: Callable[[Verdict], None]) -> None:
         self.path, self.begin, self.tell = path, begin, tell
         self.unit = FmuComponent("unit", path, trust=Claimed())
         self.verdict = Claimed().judge(path, self.unit.description)
@@ -117,7 +119,8 @@ class _Check:
             # To fail in a step before any restore says nothing of the state.
             innocent = not again and error.call.endswith("DoStep")
             finding = Finding(Judgement.NOT_CHECKED if innocent else Judgement.DISHONEST, str(error))
-            self.verdict = Verdict(finding, finding)
+            written = finding if self.verdict.written.believed else self.verdict.written
+            self.verdict = Verdict(finding, written)
             return
         finding = max(found, key=lambda each: _ORDER.index(each.judgement))
         self.verdict = replace(self.verdict, state=finding)

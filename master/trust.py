@@ -159,40 +159,38 @@ def run_check(path: Path, timeout: float) -> Verdict:
         arguments = [sys.executable, "-c", _CHILD, json.dumps(sys.path), str(path.absolute()), str(report)]
         # What the child unpacks is inside the folder, so that it goes with it however the child ends.
         environment = {**os.environ, "TMPDIR": folder, "TEMP": folder, "TMP": folder}
-        with subprocess.Popen(
-            arguments,
-            env=environment,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as child:
-            try:
-                code: int | None = child.wait(timeout)
-            except subprocess.TimeoutExpired:
-                code = None
-            finally:
-                child.kill()
-        return _read_report(report, code, timeout)
+        silent = subprocess.DEVNULL
+        try:
+            child = subprocess.run(
+                arguments, env=environment, cwd=folder, stdin=silent, stdout=silent, stderr=silent, timeout=timeout
+            )
+        except subprocess.TimeoutExpired:
+            return _read_report(report, f"it was not done after {timeout:g} s")
+        except (OSError, TypeError) as error:
+            # An interpreter inside another program may not know its own executable.
+            unknown = Finding(Judgement.NOT_CHECKED, f"no Python could be started: {error}")
+            return Verdict(unknown, unknown)
+        return _read_report(report, "" if child.returncode == 0 else f"it ended with {_ending(child.returncode)}")
 
 
-def _read_report(report: Path, code: int | None, timeout: float) -> Verdict:
+def _read_report(report: Path, fault: str) -> Verdict:
     """The report has a line for each stage that was begun, and a verdict for what is known so far."""
     stage, verdict = "", None
-    for line in report.read_text(encoding="utf-8").splitlines():
-        record: dict[str, Any] = json.loads(line)
-        if "stage" in record:
-            stage = record["stage"]
-        else:
-            verdict = Verdict.from_json(line)
-    if code == 0 and verdict is not None:
+    for line in report.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            record: dict[str, Any] = json.loads(line)
+            stage = record.get("stage", stage)
+            verdict = verdict if "stage" in record else Verdict.from_json(line)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            break  # a crash cut it off
+    if not fault and verdict is not None:
         return verdict
-    end = f"it was not done after {timeout:g} s" if code is None else f"it ended with {_ending(code)}"
-    fault = Finding(Judgement.CRASHED if stage else Judgement.NOT_CHECKED, f"in {stage or 'starting Python'} {end}")
+    judgement = Judgement.CRASHED if stage else Judgement.NOT_CHECKED
+    finding = Finding(judgement, f"in {stage or 'starting Python'} {fault or 'it ended too early'}")
     if verdict is None or stage in BASIC_STAGES:
-        return Verdict(fault, fault, fails_without_state=stage in BASIC_STAGES)
+        return Verdict(finding, finding, fails_without_state=stage in BASIC_STAGES)
     # The state was judged already; what crashed is the writing of it.
-    return replace(verdict, written=fault)
+    return replace(verdict, written=finding)
 
 
 def _ending(code: int) -> str:

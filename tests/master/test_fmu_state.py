@@ -92,6 +92,31 @@ def test_a_unit_that_hangs_is_given_up(native: NativeUnits) -> None:
     assert verdict.fails_without_state
 
 
+def test_where_no_child_can_be_started_nothing_is_believed(
+    native: NativeUnits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trust.sys, "executable", str(tmp_path / "no_python"))
+    component = FmuComponent("a", native["spring"], trust=Verified(cache=tmp_path / "cache"))
+    assert not component.can_rollback
+    assert "not checked: no Python could be started" in component.cannot_because
+    # Another day it may: this is no verdict to keep.
+    assert not (tmp_path / "cache").exists()
+    component.close()
+
+
+def test_a_report_that_a_crash_cut_off_tells_the_last_stage(tmp_path: Path) -> None:
+    report = tmp_path / "report"
+    for text, stage in (
+        ('{"stage": "loading"}\n{"stage": "a st', "loading"),
+        ('{"stage": "a step"}\n[1]\n', "a step"),
+        ('{"stage": "loading"}\n{"stage": "saving its state"}\n{"state": 1}\n', "saving its state"),
+    ):
+        report.write_text(text)
+        verdict = trust._read_report(report, "it ended with SIGSEGV")
+        assert verdict.state == trust.Finding(CRASHED, f"in {stage} it ended with SIGSEGV")
+        assert verdict.fails_without_state is (stage != "saving its state")
+
+
 def test_claimed_believes_the_unit_and_starts_no_process(native: NativeUnits, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trust, "run_check", None)
     for name, can in (("forgets", True), ("no_state", False)):
