@@ -16,7 +16,19 @@ from simloop.master.values import Family, Value, bind_finite, check_number, fami
 Vector = NDArray[np.float64]
 Action = Callable[[], None]
 
-__all__ = ["Action", "Component", "ObjectComponent", "Value", "Variable", "Vector", "check_number", "elements"]
+__all__ = [
+    "NOT_OFFERED",
+    "Action",
+    "Component",
+    "ObjectComponent",
+    "PlainUnit",
+    "Value",
+    "Variable",
+    "Vector",
+    "bind_step",
+    "elements",
+    "find_variable",
+]
 
 
 @dataclass(frozen=True)

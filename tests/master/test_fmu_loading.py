@@ -194,8 +194,13 @@ def test_a_description_that_is_too_large_is_refused(
     assert "at most 500 are allowed" in refused(native["spring"])
 
 
-def test_a_wrong_guid_and_a_missing_function_are_told(native: NativeUnits) -> None:
+def test_a_wrong_guid_and_a_missing_function_are_told(native: NativeUnits, tmp_path: Path) -> None:
     assert "the GUID another is not spring" in refused(native["wrong_guid"])
+    token = tmp_path / "wrong_token.fmu"
+    xml = describe3(SPRINGS, (4, 5, 7), token="another", abilities="")
+    write_unit(token, xml, library_of(native["springs"]))
+    assert refused(token).startswith("unit failed in loading")
+    assert "the instantiation token is not springs" in refused(token)
     assert refused(native["no_do_step"]).endswith("its binary lacks the function fmi2DoStep")
 
 
