@@ -15,9 +15,11 @@ from simloop.master.run import TimedWrite, run
 from simloop.master.schedule import Locate, Restore, Save, Schedule, Set, Step, Transfer
 from simloop.master.simulation_in_the_loop import simulation_in_the_loop
 from simloop.master.system import System
+from simloop.master.trust import Claimed, Verified
 
 __all__ = [
     "CannotRollBackError",
+    "Claimed",
     "Component",
     "FmuComponent",
     "Lateness",
@@ -37,6 +39,7 @@ __all__ = [
     "Transfer",
     "UnitError",
     "Variable",
+    "Verified",
     "WiringError",
     "run",
     "simulation_in_the_loop",

@@ -38,12 +38,12 @@ class CannotRollBackError(SimloopError):
         self.component = component
 
 
-# The FMI functions that fail most, in words.
+# The FMI functions that fail most, in words; those of both versions are named alike after "fmi2" or "fmi3".
 _CALLS = {
-    "fmi2Instantiate": "loading",
-    "fmi2EnterInitializationMode": "its start",
-    "fmi2ExitInitializationMode": "its start",
-    "fmi2DoStep": "a step",
+    "Instantiate": "loading",
+    "EnterInitializationMode": "its start",
+    "ExitInitializationMode": "its start",
+    "DoStep": "a step",
 }
 
 
@@ -57,7 +57,8 @@ class UnitError(SimloopError):
 
     def __init__(self, component: str, call: str, message: str, time: float | None = None) -> None:
         when = "" if time is None else f" at {time:.9g} s"
-        super().__init__(f"{component} failed in {_CALLS.get(call, call)}{when}: {message}")
+        words = _CALLS.get(call.removeprefix("fmi2").removeprefix("fmi3"), call)
+        super().__init__(f"{component} failed in {words}{when}: {message}")
         self.component = component
         self.call = call
         self.time = time

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from simloop.master.clock import Clock
-from simloop.master.component import Action, Component
+from simloop.master.component import Action, Component, bind_step
 from simloop.master.errors import UnitError
 
 # More than this in one macro step is a system that does not get on, not one in which much happens.
@@ -20,12 +20,12 @@ MOST_HALVINGS = 100
 def bind_locate(component: Component, indicator: str, tolerance: float, clock: Clock) -> Action:
     """A call that steps `component` over the macro step, in parts that end where `indicator` falls below zero."""
     value = np.zeros(1)
-    read = component.reader([indicator], value)
+    read, step = component.reader([indicator], value), bind_step(component)
     slot: Any = None
 
     def step_to(begin: float, length: float) -> bool:
         """Step from the saved state; whether the indicator has fallen below zero."""
-        component.step(begin, length)
+        step(begin, length)
         read()
         return bool(value[0] < 0.0)
 

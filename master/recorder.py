@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from simloop.master.component import Vector
 from simloop.master.result import Result
 from simloop.master.system import System
+from simloop.master.values import TYPES, is_number
 
 _CHUNK_ROWS = 16384
-_DTYPES = {"Real": np.float64, "Integer": np.int32, "Boolean": np.bool_}
 
 
 class Recorder:
@@ -26,7 +27,7 @@ class Recorder:
             wanted += [
                 (name, v.type, v.name)
                 for v in component.variables.values()
-                if v.type in _DTYPES and (v.causality == "output" or (name, v.name) in outside)
+                if is_number(v) and (v.causality == "output" or (name, v.name) in outside)
             ]
         # In the row, variables of one type stand together, so that one call reads them straight into their place.
         groups: dict[tuple[str, str], list[str]] = {}
@@ -34,11 +35,11 @@ class Recorder:
             groups.setdefault((name, kind), []).append(variable)
         self._row = np.zeros(1 + len(wanted))
         self._reads = []
-        places: dict[str, tuple[int, type[np.generic]]] = {"time": (0, np.float64)}
+        places: dict[str, tuple[int, Any]] = {"time": (0, np.float64)}
         first = 1
         for (name, kind), group in groups.items():
             self._reads.append(system.components[name].reader(group, self._row[first : first + len(group)]))
-            places |= {f"{name}.{variable}": (first + i, _DTYPES[kind]) for i, variable in enumerate(group)}
+            places |= {f"{name}.{variable}": (first + i, TYPES[kind].dtype) for i, variable in enumerate(group)}
             first += len(group)
         self._columns = {name: places[name] for name in ("time", *(f"{c}.{v}" for c, _, v in wanted))}
         self._chunks: list[Vector] = []

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from simloop.master.clock import Clock
-from simloop.master.component import Value, check_number
+from simloop.master.component import Value
 from simloop.master.errors import SimloopError, UnitError, WiringError
 from simloop.master.pace import Pace
 from simloop.master.recorder import Recorder
 from simloop.master.result import Result
 from simloop.master.schedule import Schedule, bind, bind_transfer, written_inputs
 from simloop.master.system import System
+from simloop.master.values import check_value
 
 # What a step or a duration can be, s.
 SHORTEST, LONGEST = Fraction(1, 10**9), Fraction(10**9)
@@ -99,7 +100,7 @@ def _check_writes(system: System, writes: Sequence[TimedWrite], schedule: Schedu
         if not 0 <= write.time < end:
             raise SimloopError(f"{write.name} cannot be written at {float(write.time)} s: the run is from 0 to {end} s")
         for name in names:
-            check_number(component.name, component.variables[name], write.value)
+            check_value(component.name, component.variables[name], write.value)
 
 
 def _write(system: System, write: TimedWrite) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from simloop.master.clock import Clock
-from simloop.master.component import Action, Value, find_variable
+from simloop.master.component import Action, Component, Value, bind_step, find_variable
 from simloop.master.errors import CannotRollBackError, NameNotFoundError, WiringError
 from simloop.master.events import bind_locate
 from simloop.master.system import Connection, System
+from simloop.master.values import is_number
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,10 @@ def check_schedule(system: System, schedule: Schedule) -> None:
     for operation in schedule:
         if not isinstance(operation, Transfer) and operation.component not in system.components:
             raise NameNotFoundError("component", operation.component, system.components)
-        if isinstance(operation, Save | Restore | Locate) and not system.components[operation.component].can_rollback:
-            raise CannotRollBackError(operation.component, "the unit does not offer to save and restore its state")
+        if isinstance(operation, Save | Restore | Locate):
+            component = system.components[operation.component]
+            if not component.can_rollback:
+                raise CannotRollBackError(operation.component, component.cannot_because)
         if isinstance(operation, Save):
             saved.add(operation.component)
         if isinstance(operation, Restore) and operation.component not in saved:
@@ -122,10 +124,22 @@ def bind(system: System, schedule: Schedule, clock: Clock) -> list[Action]:
 
 
 def bind_transfer(system: System, connection: Connection) -> list[Action]:
+    source, target = system.components[connection.source], system.components[connection.target]
+    if not is_number(source.variables[connection.outputs[0]]):
+        return [_bind_copy(source, target, connection)]
     buffer = np.zeros(len(connection.outputs))
-    read = system.components[connection.source].reader(connection.outputs, buffer)
-    write = system.components[connection.target].writer(connection.inputs, buffer)
-    return [read, write]
+    return [source.reader(connection.outputs, buffer), target.writer(connection.inputs, buffer)]
+
+
+def _bind_copy(source: Component, target: Component, connection: Connection) -> Action:
+    """Text and bytes do not fit an array of doubles."""
+    pairs = tuple(zip(connection.outputs, connection.inputs, strict=True))
+
+    def copy() -> None:
+        for output, taken in pairs:
+            target.set(taken, source.get(output))
+
+    return copy
 
 
 def _bind_set(system: System, name: str, variable: str, value: Value) -> Action:
@@ -135,7 +149,7 @@ def _bind_set(system: System, name: str, variable: str, value: Value) -> Action:
 
 
 def _bind_step(system: System, name: str, clock: Clock) -> Action:
-    step: Callable[[float, float], None] = system.components[name].step
+    step = bind_step(system.components[name])
 
     def step_now() -> None:
         step(clock.time, clock.h)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
-from simloop.master.component import NUMBERS, Component, Value, check_number, elements
+from simloop.master.component import Component, Value, elements
 from simloop.master.errors import NameNotFoundError, SimloopError, WiringError
+from simloop.master.values import Family, check_value, family
 
 
 @dataclass(frozen=True)
@@ -64,9 +65,7 @@ class System:
         if source.causality != "output" or target.causality != "input":
             kinds = f"{source.causality} and {target.causality}"
             raise WiringError(f"{ends} cannot be joined: an output must drive an input, these are {kinds}")
-        if source.type not in NUMBERS or target.type not in NUMBERS:
-            raise WiringError(f"{ends} cannot be joined: only Real, Integer and Boolean variables can")
-        if source.type != target.type:
+        if family(source) is not family(target):
             raise WiringError(f"{ends} cannot be joined: their types are {source.type} and {target.type}")
         if source.unit != target.unit and source.unit is not None and target.unit is not None:
             raise WiringError(f"{ends} cannot be joined: their units are {source.unit} and {target.unit}")
@@ -80,7 +79,7 @@ class System:
         A vector takes a sequence of its length, or one value for each of its elements.
         """
         component, names = self.resolve(name)
-        values = [value] * len(names) if isinstance(value, str | float | int) else list(value)
+        values = [value] * len(names) if isinstance(value, str | bytes | float | int) else list(value)
         if len(values) != len(names):
             raise WiringError(f"{name} has {len(names)} elements, but {len(values)} values were given")
         checked = [self._check_set(component, *pair) for pair in zip(names, values, strict=True)]
@@ -93,12 +92,7 @@ class System:
         driver = self._drivers.get((component.name, name))
         if driver is not None:
             raise WiringError(f"{component.name}.{name} is driven by {driver} and cannot be set")
-        if variable.type == "String":
-            return str(value)
-        number = check_number(component.name, variable, value)
-        if variable.type == "Boolean":
-            return bool(number)
-        return int(number) if variable.type == "Integer" else number
+        return check_value(component.name, variable, value)
 
     def resolve(self, name: str) -> tuple[Component, list[str]]:
         """The component and the scalar variables that "component.variable" means."""
@@ -140,7 +134,7 @@ class System:
         loose = [
             f"{name}.{variable}"
             for name, variable in self.undriven_inputs()
-            if (name, variable) not in known and self.components[name].variables[variable].type == "Real"
+            if (name, variable) not in known and family(self.components[name].variables[variable]) is Family.REAL
         ]
         if loose:
             raise WiringError(f"nothing drives {', '.join(loose)}: connect an output to it or set it")

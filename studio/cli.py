@@ -203,6 +203,22 @@ def info_command(unit: Path | None, robot: str | None, tools: tuple[str, ...]) -
             click.echo(describe_robot(load_robot(robot, tools)))
 
 
+@main.command("validate")
+@click.argument("unit", type=click.Path(path_type=Path))
+def validate_command(unit: Path) -> None:
+    """Check a UNIT (an .fmu file): FMI's rules, and whether its state is restored as it says."""
+    with _clear_errors():
+        from simloop.master.describe import problems_of
+
+        problems, verdict = problems_of(unit)
+    for problem in problems:
+        click.echo(f"simloop: {str(unit)!r}: {problem}", err=True)
+    if problems:
+        sys.exit(BAD_INPUT)
+    assert verdict is not None
+    click.echo(f"{unit}: valid; state: {verdict.state.judgement.value}; written: {verdict.written.judgement.value}")
+
+
 def _fit(scenario: Scenario, robot: str, tools: tuple[str, ...]) -> Scenario:
     """The scenario with another robot; what was decided in reading that is told on the terminal."""
     from simloop.master import SimloopError

@@ -10,6 +10,7 @@ import pytest
 from simloop.fmus.export import build, instantiate
 from simloop.master import (
     CannotRollBackError,
+    Claimed,
     FmuComponent,
     Locate,
     NameNotFoundError,
@@ -182,7 +183,10 @@ def test_on_unit_files_the_events_are_those_of_python_objects_to_the_last_bit(tm
     robot = Robot("bouncing", BOUNCING, ("tip",), (0.0, 0.2))
     path = build("plant", robot, tmp_path / "plant.fmu")
     results = []
-    for component in (FmuComponent("plant", path), ObjectComponent("plant", instantiate("plant", robot))):
+    for component in (
+        FmuComponent("plant", path, trust=Claimed()),
+        ObjectComponent("plant", instantiate("plant", robot)),
+    ):
         system = System([component])
         for name, value in (("contact", "events"), ("restitution", 0.6), ("tau", 0.0), ("f_ext", 0.0)):
             system.set(f"plant.{name}", value)

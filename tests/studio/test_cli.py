@@ -19,6 +19,8 @@ import pytest
 from click.testing import CliRunner, Result
 from simloop.studio.cli import main
 
+from tests.units.build import NativeUnits
+
 
 def call(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
@@ -123,7 +125,7 @@ def test_build_and_info(tmp_path: Path) -> None:
         (["sphere-step", "--set", "control.replay=true"], "written by the schedule"),
         (["sphere-step", "--set", "planner.goal=0,1"], "3 elements, but 2 values"),
         (["sphere-step", "--set", "planner.goal=1e200"], "within 1e+06 m"),
-        (["sphere-step", "--set", "plant.seed=3000000000"], "32 bits"),
+        (["sphere-step", "--set", "plant.seed=3000000000"], "to 2147483647"),
         (["sphere-step", "--set", "mass_error=0.1"], "plant.mass_error"),
         (["sphere-offline", "--set", "planner.table=missing.csv"], "missing.csv"),
         (["sphere-step", "--pace", "0"], "the pace is 0; it must be between"),
@@ -229,7 +231,20 @@ def test_bad_input_leaves_earlier_results_as_they_were(finished_run: Path) -> No
     assert {path: path.read_bytes() for path in finished_run.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize("arguments", [["info", "missing.fmu"], ["build"], ["build", "--robot", "spher"]])
+def test_validate_and_info_tell_what_a_unit_is_worth(native: NativeUnits) -> None:
+    good = call("validate", native["spring"])
+    assert (good.exit_code, good.output) == (0, f"{native['spring']}: valid; state: exact; written: exact\n")
+    assert "state check: exact, written state: exact" in call("info", native["spring"]).output
+    for name, said in (("forgets", "state: dishonest: output v differs by"), ("wrong_guid", "not spring")):
+        bad = call("validate", native[name])
+        assert bad.exit_code == 2
+        assert said in bad.output
+        assert f"{name}.fmu" in bad.output
+
+
+@pytest.mark.parametrize(
+    "arguments", [["validate", "missing.fmu"], ["info", "missing.fmu"], ["build"], ["build", "--robot", "spher"]]
+)
 def test_other_commands_fail_as_clearly(arguments: list[str]) -> None:
     answer = call(*arguments)
     assert answer.exit_code == 2
