@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from simloop.master.errors import NameNotFoundError, SimloopError, UnitError
+from simloop.master.measure import Measure
 
 Vector = NDArray[np.float64]
 Action = Callable[[], None]
@@ -25,6 +26,11 @@ class Variable:
     type: str
     unit: str | None
     reference: int
+    measure: Measure | None = None
+    """The unit's definition, where there is one."""
+    start: Value | None = None
+    depends_on: tuple[str, ...] | None = None
+    """The inputs that an output follows at once; None where that is unknown, so that it may follow all."""
 
 
 class Component(Protocol):
@@ -99,7 +105,8 @@ class ObjectComponent:
         self.can_rollback = can_rollback
         self._unit = unit
         self.variables: Mapping[str, Variable] = {
-            v.name: Variable(v.name, v.causality, v.type, v.unit, v.reference) for v in unit.variables()
+            v.name: v if isinstance(v, Variable) else Variable(v.name, v.causality, v.type, v.unit, v.reference)
+            for v in unit.variables()
         }
 
     def initialize(self, time: float) -> None:

@@ -25,6 +25,7 @@ from fmpy.fmi2 import (
 from fmpy.logging import addLoggerProxy
 from simloop.master.component import Action, Value, Variable, Vector, check_number, find_variable
 from simloop.master.errors import SimloopError, UnitError
+from simloop.master.measure import measure_of, measures_of
 
 _OK_OR_WARNING = 1
 _ERROR = 3
@@ -68,6 +69,22 @@ def _hear(environment: int | None, name: bytes, status: int, category: bytes, me
 _LOGGER = fmi2CallbackLoggerTYPE(_hear)
 
 
+def _variables_of(description: Any) -> dict[str, Variable]:
+    measures = measures_of(description)
+    follows = {
+        unknown.variable.name: tuple(known.name for known in unknown.dependencies)
+        for unknown in description.outputs
+        if unknown.dependencies is not None
+    }
+    variables = {}
+    for v in description.modelVariables:
+        unit, measure = measure_of(v, measures)
+        variables[v.name] = Variable(
+            v.name, v.causality, v.type, unit, v.valueReference, measure, v.start, follows.get(v.name)
+        )
+    return variables
+
+
 class FmuComponent:
     """A co-simulation FMU of FMI 2.0."""
 
@@ -76,9 +93,7 @@ class FmuComponent:
         self.path = Path(path)
         description = read_description(self.path)
         self.can_rollback = bool(description.coSimulation.canGetAndSetFMUstate)
-        self.variables: Mapping[str, Variable] = {
-            v.name: Variable(v.name, v.causality, v.type, v.unit, v.valueReference) for v in description.modelVariables
-        }
+        self.variables: Mapping[str, Variable] = _variables_of(description)
         self.messages: list[str] = []
         self._slots: list[ctypes.c_void_p] = []
         self._stage: list[str] = []

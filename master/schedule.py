@@ -125,7 +125,9 @@ def bind_transfer(system: System, connection: Connection) -> list[Action]:
     buffer = np.zeros(len(connection.outputs))
     read = system.components[connection.source].reader(connection.outputs, buffer)
     write = system.components[connection.target].writer(connection.inputs, buffer)
-    return [read, write]
+    if connection.transform is None:
+        return [read, write]
+    return [read, connection.transform.bind(buffer), write]
 
 
 def _bind_set(system: System, name: str, variable: str, value: Value) -> Action:

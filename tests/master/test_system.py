@@ -88,10 +88,18 @@ def test_a_vector_can_be_set_from_a_sequence_of_its_length() -> None:
         system.set("b.u", [1.0, 2.0, None])  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("name", ["", "a.b"])
+@pytest.mark.parametrize("name", ["", "a.", ".a", "a..b"])
 def test_a_component_needs_a_name_that_can_be_used(name: str) -> None:
     with pytest.raises(WiringError, match="cannot be named"):
         System([sink(name)])
+
+
+def test_a_component_of_a_system_inside_a_system_has_a_name_with_dots() -> None:
+    system = System([source("sub.a"), sink("sub.inner.b")])
+    system.connect("sub.a.y", "sub.inner.b.u")
+    assert [c.source for c in system.connections()] == ["sub.a"]
+    with pytest.raises(WiringError, match=r"'sub\.inner' and 'sub\.inner\.b'.*one is inside the other"):
+        system.add(sink("sub.inner"))
 
 
 @pytest.mark.parametrize("name", ["a.yy", "aa.y", "a", "a.", ".y", ""])
