@@ -59,7 +59,7 @@ class System:
         *,
         factor: float = 1.0,
         offset: float = 0.0,
-        transform: Transform | None = None,
+        transform: Scalar | None = None,
     ) -> None:
         """Join an output to an input, such as "planner.q_d" to "control.q_d": scalars, or vectors of one length.
 
@@ -72,16 +72,28 @@ class System:
             raise WiringError(
                 f"{ends} cannot be joined: {source} has {len(outputs)} elements and {target} has {len(inputs)}"
             )
-        pairs = list(zip(outputs, inputs, strict=True))
-        for output, taken in pairs:
+        after = _checked_linear(ends, factor, offset)
+        pairs = zip(outputs, inputs, strict=True)
+        for output, taken in zip(outputs, inputs, strict=True):
             self._check_pair(one, output, other, taken)
-        if transform is None:
-            after = _checked_linear(ends, factor, offset)
-            transform = side_by_side([_conversion(one, output, other, taken, after) for output, taken in pairs])
-        for output, taken in pairs:
-            self._drivers[other.name, taken] = f"{one.name}.{output}"
-        connection = Connection(one.name, tuple(outputs), other.name, tuple(inputs), transform)
-        self.graph.add_edge(one.name, other.name, connection=connection)
+        transforms = [transform or _conversion(one, output, other, taken, after) for output, taken in pairs]
+        self.join(one.name, outputs, other.name, inputs, transforms)
+
+    def join(
+        self,
+        source: str,
+        outputs: Sequence[str],
+        target: str,
+        inputs: Sequence[str],
+        transforms: Sequence[Scalar | None],
+    ) -> None:
+        """Join variables of two components one by one, as one connection; the transforms are used as they are."""
+        one, other = self.components[source], self.components[target]
+        for output, taken in zip(outputs, inputs, strict=True):
+            self._check_pair(one, output, other, taken)
+            self._drivers[target, taken] = f"{source}.{output}"
+        connection = Connection(source, tuple(outputs), target, tuple(inputs), side_by_side(transforms))
+        self.graph.add_edge(source, target, connection=connection)
 
     def _check_pair(self, one: Component, output: str, other: Component, taken: str) -> None:
         source, target = one.variables[output], other.variables[taken]
