@@ -23,7 +23,7 @@ _ROLES = ("planner", "control", "plant")
 
 @dataclass(frozen=True)
 class ScheduleNote:
-    """The simulation in the loop, by the names of its components.
+    """The simulation in the loop, by the names of its planner, control and plant where they are not called that.
 
     `step` is the macro step, s; `located` is an output of the plant and the tolerance, s, to which the instants are
     located at which it falls below zero.
@@ -37,7 +37,7 @@ class ScheduleNote:
     def schedule(self, system: System) -> Schedule:
         plant_step: Operation | None = None
         if self.located is not None:
-            plant_step = Locate(self.roles["plant"], *self.located)
+            plant_step = Locate(self.roles.get("plant", "plant"), *self.located)
         return simulation_in_the_loop(system, **self.roles, plant_step=plant_step)
 
 
@@ -52,7 +52,7 @@ def read_note(element: Element) -> ScheduleNote:
         TimedWrite(_moment(need(write, "time")), need(write, "name"), need(write, "value"))
         for write in element.findall(f"{ANNOTATION}Write")
     )
-    roles = {role: element.get(role, role) for role in _ROLES}
+    roles = {role: name for role in _ROLES if (name := element.get(role)) is not None}
     return ScheduleNote(roles, exact_seconds("step", need(element, "step")), located, writes)
 
 
