@@ -198,6 +198,21 @@ def export_command(
         click.echo(str(export_package(request, out or Path(f"{scenario}.ssp"))))
 
 
+@main.command("graph")
+@click.argument("system", metavar="SCENARIO|FILE.ssp")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="An .svg file; SYSTEM.svg unless given."
+)
+def graph_command(system: str, out: Path | None) -> None:
+    """Draw the components and connections of a scenario or a package as SVG, algebraic loops in colour."""
+    with _clear_errors():
+        from simloop.studio.packages import draw_system
+
+        path = out or Path(f"{Path(system.partition('#')[0]).stem}.svg")
+        path.write_text(draw_system(system), encoding="utf-8")
+        click.echo(str(path))
+
+
 @main.command("compare-controllers")
 @click.option("--robot", "robots", multiple=True, metavar="NAME", help="sphere or yumi; both unless given; repeatable.")
 @click.option("--step", "steps", multiple=True, metavar="STEP", help="In s; 1/200 and 1/2000 unless given; repeatable.")

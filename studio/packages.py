@@ -26,8 +26,10 @@ from simloop.master import (
     run,
 )
 from simloop.master.component import Value
+from simloop.master.drawing import draw
 from simloop.master.run import check_writes, exact_seconds
 from simloop.master.ssp import LoadedSystem, ScheduleNote, load_ssp, write_ssp
+from simloop.studio import scenarios
 from simloop.studio.runner import (
     Progress,
     Request,
@@ -218,3 +220,15 @@ def export_package(request: Request, path: Path) -> Path:
         # A schedule or a name that cannot be is told now, not to whoever opens the package.
         check_writes(system, note.writes, note.schedule(system), request.seconds)
         return write_ssp(system, path, f"simloop {scenario.name}", stop=float(request.seconds), note=note)
+
+
+def draw_system(name: str) -> str:
+    """A scenario, or a package by its path, as the text of an SVG file."""
+    if not is_package(name):
+        with scenario_system(Request(scenarios.load(name))) as system:
+            return draw(system, name)
+    loaded = open_package(name)
+    try:
+        return draw(loaded.system, loaded.name)
+    finally:
+        loaded.system.close()
