@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
 
-from simloop.master.component import Component, Value
+from simloop.master.component import NUMBERS, Component, Value
 from simloop.master.fmu import FmuComponent
 from simloop.master.measure import BASES, Measure
 from simloop.master.ssp.note import ScheduleNote, write_note
@@ -22,7 +22,6 @@ from simloop.master.transform import Elementwise, Linear, Lookup, Scalar
 
 # Readers in the field look for these prefixes as they stand, not for the namespaces that they mean.
 _PREFIXES = {"ssd": SSD, "ssc": SSC, "ssv": SSV, "simloop": ANNOTATION}
-_TYPES = ("Real", "Integer", "Boolean", "String")
 # Zip entries carry a date; this is the earliest one the format has.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 PARAMETERS = "parameters"
@@ -107,11 +106,12 @@ def _component(
 ) -> None:
     element = SubElement(parent, f"{SSD}Component", name=component.name, source=source)
     element.set("type", "application/x-fmu-sharedlibrary")
-    # Inputs that nothing drives are left out: fmpy would join them to whatever connection came before.
+    # Inputs that nothing drives are left out: fmpy would join them to whatever connection came before. So are texts,
+    # which nothing here connects and fmpy refuses.
     listed = [
         variable
         for variable in component.variables.values()
-        if variable.type in _TYPES and (variable.causality == "output" or (component.name, variable.name) in driven)
+        if variable.type in NUMBERS and (variable.causality == "output" or (component.name, variable.name) in driven)
     ]
     if listed:
         connectors = SubElement(element, f"{SSD}Connectors")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fmpy.ssp.ssd import read_ssd
 from simloop.master import SimloopError
 from simloop.master.ssp import LoadedSystem, SspError, load_ssp
 
@@ -44,7 +45,10 @@ def system(elements: str, wires: str = "", connectors: str = "", bindings: str =
 
 
 def load(folder: Path, contents: str, rest: str = "", files: dict[str, str | bytes] | None = None) -> LoadedSystem:
-    return load_ssp(pack(folder / "hand.ssp", ssd(contents, rest), files))
+    """Load a package that is valid by the schemas of the standard, against which fmpy checks."""
+    path = pack(folder / "hand.ssp", ssd(contents, rest), files)
+    read_ssd(str(path), validate=True)
+    return load_ssp(path)
 
 
 def sum_of_sines(steps: int, factor: float = 1.0) -> float:
@@ -360,7 +364,7 @@ NAMED = {
 @pytest.mark.parametrize(("contents", "said"), NAMED.values(), ids=NAMED)
 def test_what_cannot_be_is_named(tmp_path: Path, contents: str, said: str) -> None:
     with pytest.raises(SimloopError, match=said):
-        load(tmp_path, contents, UNITS)
+        load_ssp(pack(tmp_path / "hand.ssp", ssd(contents, UNITS)))
 
 
 def test_a_parameter_calculated_by_another_unit_is_named(tmp_path: Path) -> None:
