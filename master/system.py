@@ -10,7 +10,7 @@ import networkx as nx
 from simloop.master.component import NUMBERS, Component, Value, Variable, check_number, elements
 from simloop.master.errors import NameNotFoundError, SimloopError, WiringError
 from simloop.master.measure import convert
-from simloop.master.transform import Linear, Scalar, Transform, compose, side_by_side
+from simloop.master.transform import IDENTITY, Linear, Scalar, Transform, compose, side_by_side
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,6 @@ class System:
             )
         after = _checked_linear(ends, factor, offset)
         pairs = zip(outputs, inputs, strict=True)
-        for output, taken in zip(outputs, inputs, strict=True):
-            self._check_pair(one, output, other, taken)
         transforms = [transform or _conversion(one, output, other, taken, after) for output, taken in pairs]
         self.join(one.name, outputs, other.name, inputs, transforms)
 
@@ -91,8 +89,10 @@ class System:
         one, other = self.components[source], self.components[target]
         for output, taken in zip(outputs, inputs, strict=True):
             self._check_pair(one, output, other, taken)
+        for output, taken in zip(outputs, inputs, strict=True):
             self._drivers[target, taken] = f"{source}.{output}"
-        connection = Connection(source, tuple(outputs), target, tuple(inputs), side_by_side(transforms))
+        change = side_by_side([None if transform == IDENTITY else transform for transform in transforms])
+        connection = Connection(source, tuple(outputs), target, tuple(inputs), change)
         self.graph.add_edge(source, target, connection=connection)
 
     def _check_pair(self, one: Component, output: str, other: Component, taken: str) -> None:
@@ -217,7 +217,7 @@ def _conversion(one: Component, output: str, other: Component, taken: str, after
     """From the unit of an output to that of an input, and then `after`; None where nothing changes."""
     source, target = one.variables[output], other.variables[taken]
     ends = f"{one.name}.{output} and {other.name}.{taken}"
-    if source.type != "Real" and after != Linear():
+    if source.type != "Real" and after != IDENTITY:
         raise WiringError(f"{ends} cannot be joined with a factor or an offset: they are {source.type}, not Real")
     if source.measure is not None and target.measure is not None:
         between = convert(source.measure, target.measure)

@@ -90,7 +90,7 @@ def run_command(
 
     Run a system structure package, FILE.ssp, and write run.json and signals.parquet.
     """
-    if scenario.partition("#")[0].lower().endswith(".ssp"):
+    if _is_package(scenario):
         given = {"--robot": robot, "--tool": tools, "--control": control, "--seed": seed}
         _run_package(scenario, given, step, duration, settings, writes, out, csv)
         return
@@ -123,6 +123,11 @@ def run_command(
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:
         sys.exit(FAILED)
+
+
+def _is_package(name: str) -> bool:
+    """Whether a name is that of a package, "car.ssp" or "car.ssp#Hybrid.ssd", and not of a scenario."""
+    return name.partition("#")[0].lower().endswith(".ssp")
 
 
 def _run_package(
@@ -206,10 +211,11 @@ def export_command(
 def graph_command(system: str, out: Path | None) -> None:
     """Draw the components and connections of a scenario or a package as SVG, algebraic loops in colour."""
     with _clear_errors():
-        from simloop.studio.packages import draw_system
+        from simloop.studio.packages import draw_package, draw_scenario
 
+        picture = draw_package(system) if _is_package(system) else draw_scenario(system)
         path = out or Path(f"{Path(system.partition('#')[0]).stem}.svg")
-        path.write_text(draw_system(system), encoding="utf-8")
+        path.write_text(picture, encoding="utf-8")
         click.echo(str(path))
 
 

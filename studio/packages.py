@@ -75,10 +75,6 @@ class PackageRun:
     stopped_by: int | None
 
 
-def is_package(name: str) -> bool:
-    return name.partition("#")[0].lower().endswith(".ssp")
-
-
 def open_package(file: str) -> LoadedSystem:
     path, _, description = file.partition("#")
     return load_ssp(path, description) if description else load_ssp(path)
@@ -222,12 +218,15 @@ def export_package(request: Request, path: Path) -> Path:
         return write_ssp(system, path, f"simloop {scenario.name}", stop=float(request.seconds), note=note)
 
 
-def draw_system(name: str) -> str:
-    """A scenario, or a package by its path, as the text of an SVG file."""
-    if not is_package(name):
-        with scenario_system(Request(scenarios.load(name))) as system:
-            return draw(system, name)
-    loaded = open_package(name)
+def draw_scenario(name: str) -> str:
+    """A scenario as the text of an SVG file."""
+    with scenario_system(Request(scenarios.load(name))) as system:
+        return draw(system, name)
+
+
+def draw_package(file: str) -> str:
+    """A package, by its path, as the text of an SVG file."""
+    loaded = open_package(file)
     try:
         return draw(loaded.system, loaded.name)
     finally:

@@ -29,6 +29,8 @@ from simloop.master.ssp.xml import (
 DEFAULT = "SystemStructure.ssd"
 # Systems inside systems inside files; a file that names itself ends here.
 DEEPEST = 16
+# Many times the largest system that a person has to do with, bytes.
+MOST_XML = 64 * 2**20
 _TYPES = {
     "application/x-fmu-sharedlibrary": "an FMU",
     "application/x-ssp-definition": "a system structure description",
@@ -61,7 +63,10 @@ class Package:
         return path
 
     def parse(self, path: Path) -> Element:
-        return parse(path.read_bytes(), path.relative_to(self.folder).as_posix())
+        name, size = path.relative_to(self.folder).as_posix(), path.stat().st_size
+        if size > MOST_XML:
+            raise SspError(f"{name!r} has {size} bytes; {MOST_XML} are the most that are read")
+        return parse(path.read_bytes(), name)
 
 
 class Description:
@@ -96,10 +101,11 @@ class Description:
             raise SspError(f"the system {need(system, 'name')!r} is nested more than {DEEPEST} deep")
         elements = system.find(f"{SSD}Elements")
         parts = tuple(self._part(element, depth) for element in (() if elements is None else elements))
-        names = [part.name for part in parts]
-        for name in names:
-            if names.count(name) > 1:
-                raise SspError(f"the system {need(system, 'name')!r} has two elements named {name!r}")
+        names: set[str] = set()
+        for part in parts:
+            if part.name in names:
+                raise SspError(f"the system {need(system, 'name')!r} has two elements named {part.name!r}")
+            names.add(part.name)
         return Group(
             name=need(system, "name"),
             connectors=self._connectors(system),

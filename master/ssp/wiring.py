@@ -63,7 +63,7 @@ class Net:
         self._measures: dict[Node, Measure | None] = {}
         self._kinds: dict[Node, str] = {}
         self._drivers: dict[Node, _Edge] = {}
-        self._of_units: list[Node] = []
+        self._of_units: dict[Node, Unit] = {}
         self.drives: list[Drive] = []
         self.reached: dict[Node, list[Reached]] = {}
         self._add_part(system, ())
@@ -78,7 +78,7 @@ class Net:
             self._kinds[node] = connector.kind
             self._measures[node] = connector.measure
             if isinstance(part, Unit):
-                self._of_units.append(node)
+                self._of_units[node] = part
                 self._measures[node] = self._check_connector(node, connector)
         if isinstance(part, Group):
             for inner in part.parts:

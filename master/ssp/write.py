@@ -40,8 +40,9 @@ def write_ssp(
             entries[_values_file(files, component)] = _to_bytes(_parameter_set(system.components[component], values))
     entries |= {files[component]: units[component].read_bytes() for component in units}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(_archive(entries))
-    return path
+    half = path.with_name(path.name + ".part")
+    half.write_bytes(_archive(entries))
+    return half.replace(path)
 
 
 def _unit_of(component: Component) -> Path:

@@ -66,6 +66,15 @@ def test_an_input_that_nothing_drives_is_named_and_setting_it_is_enough() -> Non
     assert system.values == {("b", "u[1]"): 0.0}
 
 
+def test_a_refused_connection_leaves_its_inputs_free() -> None:
+    mixed = FunctionUnit(inputs=["u[1]", "u[2]"], types={"u[2]": "Integer"})
+    system = System([source(size=2, unit=None), ObjectComponent("b", mixed)])
+    with pytest.raises(WiringError, match=r"b\.u\[2\].*types"):
+        system.connect("a.y", "b.u")
+    system.connect("a.y[1]", "b.u[1]")
+    assert len(system.connections()) == 1
+
+
 def test_the_wrong_way_round_is_refused() -> None:
     with pytest.raises(WiringError, match="input and output"):
         System([source(), sink()]).connect("b.u", "a.y")

@@ -117,7 +117,7 @@ def test_an_exported_scenario_is_valid_and_holds_its_units_and_values(exported: 
 
 
 def test_fmpy_runs_an_exported_scenario(exported: Path) -> None:
-    """It knows neither the rollback nor what inputs start from, so the numbers are its own; that it runs is promised."""
+    """It knows neither the rollback nor what inputs start from: that it runs is promised, the numbers are its own."""
     given = ParameterSet()
     for component in read_ssd(str(exported)).system.elements:
         for binding in component.parameterBindings:

@@ -48,8 +48,9 @@ def build(block: Block, folder: Path, *, u: str | None = None, y: str | None = N
     """Write the unit to `folder`; `u` and `y` are units of measure."""
     path = folder / f"{block.name}.fmu"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("modelDescription.xml", _description(block, u, y))
-        archive.write(_library(block), f"binaries/linux64/{block.name}.so")
+        # An entry of ZipInfo has no date of today, so the same unit has the same bytes.
+        archive.writestr(zipfile.ZipInfo("modelDescription.xml"), _description(block, u, y))
+        archive.writestr(zipfile.ZipInfo(f"binaries/linux64/{block.name}.so"), _library(block).read_bytes())
     return path
 
 
