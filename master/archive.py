@@ -1,4 +1,4 @@
-"""Unpack an FMU: an archive that nobody vouches for. What it says of itself is checked before and while it is read."""
+"""Unpack an FMU or a package: archives that nobody vouches for. What one says of itself is checked while it is read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHUNK = 2**20
 
 
 def unpack(path: Path, folder: Path) -> None:
-    """Unpack the FMU `path` into the empty `folder`, or refuse it with one sentence that names file and fault."""
+    """Unpack the archive `path` into the empty `folder`, or refuse it with one sentence that names file and fault."""
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
@@ -56,9 +56,9 @@ def _check(entries: list[zipfile.ZipInfo]) -> None:
     names = set()
     for entry in entries:
         name = _checked_name(entry)
-        if name in names:
-            raise _RefusedError(f"it has two entries {name!r}")
-        names.add(name)
+        if name.lower() in names:
+            raise _RefusedError(f"it has two entries {name!r}, which may be one file")
+        names.add(name.lower())
         if entry.file_size > max(_FREE_GROWTH, MOST_GROWTH * entry.compress_size):
             raise _RefusedError(f"{name!r} would grow from {entry.compress_size} to {entry.file_size} bytes")
     total = sum(entry.file_size for entry in entries)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from simloop.master.errors import NameNotFoundError, UnitError
+from simloop.master.measure import Measure
 from simloop.master.values import Family, Value, bind_finite, check_number, family
 
 Vector = NDArray[np.float64]
@@ -37,6 +38,8 @@ class Variable:
 
     An element of an FMI 3.0 array has the `reference` of the array, which has `size` elements, this one at `index` from
     0, row by row. `items` are the names and values of an enumeration. `low` and `high` are its declared range.
+    `measure` is the definition of its unit, where there is one. `dependencies` are the inputs that an output follows at
+    once; None where that is unknown, so that it may follow all.
     """
 
     name: str
@@ -51,6 +54,8 @@ class Variable:
     items: tuple[tuple[str, int], ...] = ()
     low: float = -math.inf
     high: float = math.inf
+    measure: Measure | None = None
+    dependencies: tuple[str, ...] | None = None
 
 
 class Component(Protocol):
@@ -146,7 +151,8 @@ class ObjectComponent:
         self._unit = unit
         self._time = 0.0
         self.variables: Mapping[str, Variable] = {
-            v.name: Variable(v.name, v.causality, v.type, v.unit, v.reference) for v in unit.variables()
+            v.name: v if isinstance(v, Variable) else Variable(v.name, v.causality, v.type, v.unit, v.reference)
+            for v in unit.variables()
         }
 
     def initialize(self, time: float) -> None:

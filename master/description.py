@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.etree import ElementTree as ET
@@ -15,6 +15,7 @@ from fmpy.model_description import ValidationError
 from simloop.master.archive import one_line
 from simloop.master.component import Variable
 from simloop.master.errors import SimloopError
+from simloop.master.measure import measure_of, measures_of
 from simloop.master.values import TYPES, Family, Value
 
 NAME = "modelDescription.xml"
@@ -52,7 +53,7 @@ def read_description(folder: Path, path: Path) -> Description:
         # A path to the XML file itself: for a folder fmpy would also read other files, which were not checked.
         model = fmpy.read_model_description(str(folder / NAME))
         _check(model)
-        variables = {v.name: v for v in _scalars(model, root)}
+        variables = _joined({v.name: v for v in _scalars(model, root)}, model)
         return Description(model, variables, _periods(model, root))
     except FileNotFoundError as error:
         raise SimloopError(f"{str(path)!r} is not an FMU: it has no {NAME}") from error
@@ -136,6 +137,26 @@ def _scalars(model: Any, root: ET.Element) -> Iterator[Variable]:
             yield _scalar(v, name, index, size, start)
 
 
+def _joined(variables: dict[str, Variable], model: Any) -> dict[str, Variable]:
+    """The variables with what other parts of the description say of them: their units and what they follow at once."""
+    measures = measures_of(model)
+    elements: dict[str, list[str]] = {}
+    for v in model.modelVariables:
+        size = math.prod(v.shape or ())
+        elements[v.name] = [f"{v.name}[{i + 1}]" for i in range(size)] if v.dimensions else [v.name]
+    follows = {
+        unknown.variable.name: tuple(name for known in unknown.dependencies for name in elements[known.name])
+        for unknown in model.outputs
+        if unknown.dependencies is not None
+    }
+    joined = {}
+    for v in model.modelVariables:
+        unit, measure = measure_of(v, measures)
+        for name in elements[v.name]:
+            joined[name] = replace(variables[name], unit=unit, measure=measure, dependencies=follows.get(v.name))
+    return joined
+
+
 def _words(v: Any, size: int) -> list[str]:
     return str(v.start).split() if v.dimensions and size != 0 else [v.start]
 
@@ -152,13 +173,12 @@ def _size(v: Any) -> int:
 def _scalar(v: Any, name: str, index: int, size: int, start: str | None) -> Variable:
     declared = v.declaredType
     items = tuple((item.name, int(item.value)) for item in declared.items) if declared is not None else ()
-    unit = v.unit if v.unit is not None or declared is None else declared.unit
     low, high = (_bound(v, declared, end, default) for end, default in (("min", -math.inf), ("max", math.inf)))
     return Variable(
         name,
         v.causality,
         v.type,
-        unit,
+        None,
         v.valueReference,
         start=None if start is None else _start(v, start),
         variability=v.variability,

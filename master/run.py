@@ -57,7 +57,7 @@ def run(
     clock.h = float(h)
     actions = bind(system, schedule, clock)
     due = sorted(writes, key=lambda write: write.time)
-    _check_writes(system, due, schedule, end)
+    check_writes(system, due, schedule, end)
     recorder = Recorder(system, skip=written_inputs(schedule))
     _start(system)
     recorder.commit(0.0)
@@ -91,7 +91,8 @@ def exact_seconds(name: str, value: Fraction | str | float) -> Fraction:
     return seconds
 
 
-def _check_writes(system: System, writes: Sequence[TimedWrite], schedule: Schedule, end: Fraction) -> None:
+def check_writes(system: System, writes: Sequence[TimedWrite], schedule: Schedule, end: Fraction) -> None:
+    """Each must be of a free input and of a value that it takes, and lie within the run."""
     free = set(system.undriven_inputs()) - set(written_inputs(schedule))
     for write in writes:
         component, names = system.resolve(write.name)

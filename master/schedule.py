@@ -128,7 +128,10 @@ def bind_transfer(system: System, connection: Connection) -> list[Action]:
     if not is_number(source.variables[connection.outputs[0]]):
         return [_bind_copy(source, target, connection)]
     buffer = np.zeros(len(connection.outputs))
-    return [source.reader(connection.outputs, buffer), target.writer(connection.inputs, buffer)]
+    actions = [source.reader(connection.outputs, buffer), target.writer(connection.inputs, buffer)]
+    if connection.transform is not None:
+        actions.insert(1, connection.transform.bind(buffer))
+    return actions
 
 
 def _bind_copy(source: Component, target: Component, connection: Connection) -> Action:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,12 +50,12 @@ _tool_option = click.option(
 
 
 @main.command("run")
-@click.argument("scenario")
+@click.argument("scenario", metavar="SCENARIO|FILE.ssp")
 @_robot_option
 @_tool_option
 @click.option("--control", metavar="NAME", help="Controller: control (the scenario's), computed_torque or pid.")
-@click.option("--step", default="1/200", show_default=True, help="Macro step in s, such as 1/2000 or 0.005.")
-@click.option("--duration", help="Length of the run in s; the scenario's own unless given.")
+@click.option("--step", help="Macro step in s, such as 1/2000 or 0.005; 1/200 or the package's own unless given.")
+@click.option("--duration", help="Length of the run in s; the scenario's or the package's own unless given.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Seed of the measurement noise; 0 unless given.")
 @click.option(
     "--set",
@@ -80,7 +80,7 @@ def run_command(
     robot: str | None,
     tools: tuple[str, ...],
     control: str | None,
-    step: str,
+    step: str | None,
     duration: str | None,
     seed: int | None,
     settings: tuple[str, ...],
@@ -90,7 +90,14 @@ def run_command(
     pace: float | None,
     strict: bool,
 ) -> None:
-    """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html."""
+    """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html.
+
+    Run a system structure package, FILE.ssp, and write run.json and signals.parquet.
+    """
+    if _is_package(scenario):
+        given = {"--robot": robot, "--tool": tools, "--control": control, "--seed": seed}
+        _run_package(scenario, given, step, duration, settings, writes, out, csv)
+        return
     with _clear_errors():
         from simloop.master import SimloopError
         from simloop.studio import scenarios
@@ -107,7 +114,7 @@ def run_command(
             chosen = _controlled_by(chosen, control)
         request = Request(
             chosen,
-            step=step,
+            step=step or "1/200",
             duration=duration,
             seed=seed,
             settings=dict(map(_setting, settings)),
@@ -124,6 +131,100 @@ def run_command(
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:
         sys.exit(FAILED)
+
+
+def _is_package(name: str) -> bool:
+    """Whether a name is that of a package, "car.ssp" or "car.ssp#Hybrid.ssd", and not of a scenario."""
+    return name.partition("#")[0].lower().endswith(".ssp")
+
+
+def _run_package(
+    file: str,
+    given: Mapping[str, object],
+    step: str | None,
+    duration: str | None,
+    settings: tuple[str, ...],
+    writes: tuple[str, ...],
+    out: Path | None,
+    csv: bool,
+) -> None:
+    with _clear_errors():
+        from simloop.master import SimloopError
+        from simloop.studio.packages import PackageRequest, run_package
+
+        for name, value in given.items():
+            if value not in (None, ()):
+                raise SimloopError(f"{name} goes with a scenario, not with a package; --set changes what is in one")
+        request = PackageRequest(file, step, duration, dict(map(_setting, settings)), tuple(map(_timed_write, writes)))
+        folder = out or Path("runs") / Path(file.partition("#")[0]).stem
+        command = shlex.join(["simloop", *sys.argv[1:]])
+        with _progress_bar(Path(file).name) as progress:
+            finished = run_package(request, folder, csv=csv, command=command, progress=progress)
+        for note in finished.loaded.notes:
+            click.echo(f"{file}: {note}")
+        state = "complete," if finished.status == "complete" else f"partial, {finished.status} after"
+        click.echo(f"{finished.loaded.name}: {state} {len(finished.result) - 1} steps of {finished.h} s")
+        if finished.error is not None:
+            click.echo(f"simloop: {finished.error}", err=True)
+        click.echo(f"signals: {folder / 'signals.parquet'}")
+    if finished.stopped_by is not None:
+        sys.exit(SIGNALLED + finished.stopped_by)
+    if finished.error is not None:
+        sys.exit(FAILED)
+
+
+@main.command("export-ssp")
+@click.argument("scenario")
+@_robot_option
+@_tool_option
+@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="SCENARIO.ssp unless given.")
+@click.option("--step", default="1/200", show_default=True, help="Macro step in s that the package will ask for.")
+@click.option("--duration", help="Length of the default experiment in s; the scenario's own unless given.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter, as run does.")
+@click.option("--at", "writes", multiple=True, metavar="TIME:NAME=VALUE", help="Set a free input at a time, likewise.")
+def export_command(
+    scenario: str,
+    robot: str | None,
+    tools: tuple[str, ...],
+    out: Path | None,
+    step: str,
+    duration: str | None,
+    settings: tuple[str, ...],
+    writes: tuple[str, ...],
+) -> None:
+    """Write SCENARIO as a system structure package (SSP 1.0) that other tools open."""
+    with _clear_errors():
+        from simloop.studio import scenarios
+        from simloop.studio.packages import export_package
+        from simloop.studio.runner import Request
+
+        chosen = scenarios.load(scenario)
+        if robot is not None:
+            chosen = _fit(chosen, robot, tools)
+        request = Request(
+            chosen,
+            step=step,
+            duration=duration,
+            settings=dict(map(_setting, settings)),
+            writes=tuple(map(_timed_write, writes)),
+        )
+        click.echo(str(export_package(request, out or Path(f"{scenario}.ssp"))))
+
+
+@main.command("graph")
+@click.argument("system", metavar="SCENARIO|FILE.ssp")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="An .svg file; SYSTEM.svg unless given."
+)
+def graph_command(system: str, out: Path | None) -> None:
+    """Draw the components and connections of a scenario or a package as SVG, algebraic loops in colour."""
+    with _clear_errors():
+        from simloop.studio.packages import draw_package, draw_scenario
+
+        picture = draw_package(system) if _is_package(system) else draw_scenario(system)
+        path = out or Path(f"{Path(system.partition('#')[0]).stem}.svg")
+        path.write_text(picture, encoding="utf-8")
+        click.echo(str(path))
 
 
 @main.command("compare-controllers")
