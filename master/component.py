@@ -18,27 +18,39 @@ Value = float | int | bool | str
 
 @dataclass(frozen=True)
 class Variable:
-    """A scalar variable; causality and type are spelled as FMI 2.0 does, unit is None where none is declared."""
+    """A scalar variable; causality and type are spelled as FMI 2.0 does, unit is None where none is declared.
+
+    `dependencies` of an output are the inputs that it depends on directly, with no state between; None is all of them.
+    """
 
     name: str
     causality: str
     type: str
     unit: str | None
     reference: int
+    dependencies: tuple[str, ...] | None = None
 
 
 class Component(Protocol):
     """Legal order: `set` parameters and inputs, `initialize`, then any of set, step, get, save, restore; `close`.
 
-    Numbers of every type travel as doubles. `reader` and `writer` bind variables to an array once, so that the
-    loop moves values without looking anything up or allocating.
+    `initialize` is `enter_initialization`, set and get as often as needed, `exit_initialization`.
+    Numbers of every type travel as doubles. `reader` and `writer` bind variables to an array once, so that the loop
+    moves values without looking anything up or allocating.
     """
 
     name: str
     variables: Mapping[str, Variable]
     can_rollback: bool
+    cannot_because: str
+    """Why it cannot be rolled back, where it cannot."""
+    can_serialize: bool
+    input_derivatives: int
+    """Up to which order it takes derivatives of its Real inputs, 0 where it takes none."""
 
     def initialize(self, time: float) -> None: ...
+    def enter_initialization(self, time: float) -> None: ...
+    def exit_initialization(self) -> None: ...
     def set(self, name: str, value: Value) -> None: ...
     def get(self, name: str) -> Value: ...
     def reader(self, names: Sequence[str], target: Vector) -> Action:
@@ -47,12 +59,23 @@ class Component(Protocol):
     def writer(self, names: Sequence[str], source: Vector) -> Action:
         """A call that sets the variables from `source`."""
 
-    def step(self, time: float, h: float) -> None: ...
+    def derivative_writer(self, names: Sequence[str], order: int, source: Vector) -> Action:
+        """A call that sets the derivatives of that order of Real inputs, for the next step."""
+
+    def step(self, time: float, h: float) -> float:
+        """Advance from `time` by h s; how far it came: h, or less where the unit refused to go on. Error: UnitError."""
+
     def save(self, into: Any = None) -> Any:
         """The complete state; an earlier one given as `into` may be overwritten."""
 
     def restore(self, state: Any) -> None:
         """Be in `state` exactly: what follows must not depend on what came between."""
+
+    def to_bytes(self, state: Any) -> bytes:
+        """A saved state as bytes that another process can restore."""
+
+    def from_bytes(self, data: bytes) -> Any:
+        """The state that `to_bytes` wrote, to be restored."""
 
     def close(self) -> None: ...
 
@@ -77,6 +100,9 @@ def elements(component: Component, name: str) -> list[str]:
     return [n for _, n in sorted(matches)]
 
 
+NOT_OFFERED = "the unit does not offer to save and restore its state"
+
+
 class PlainUnit(Protocol):
     """A unit that is a plain Python object: its numbers stand in `ports` by reference."""
 
@@ -97,16 +123,27 @@ class ObjectComponent:
     def __init__(self, name: str, unit: PlainUnit, *, can_rollback: bool = True) -> None:
         self.name = name
         self.can_rollback = can_rollback
-        self._unit = unit
+        self.cannot_because = "" if can_rollback else NOT_OFFERED
+        self.can_serialize = can_rollback and hasattr(unit, "_fmu_state_to_bytes")
+        self.input_derivatives = 0
+        self._unit: Any = unit
+        self._time = 0.0
         self.variables: Mapping[str, Variable] = {
-            v.name: Variable(v.name, v.causality, v.type, v.unit, v.reference) for v in unit.variables()
+            v.name: Variable(v.name, v.causality, v.type, v.unit, v.reference, v.dependencies) for v in unit.variables()
         }
 
     def initialize(self, time: float) -> None:
+        self.enter_initialization(time)
+        self.exit_initialization()
+
+    def enter_initialization(self, time: float) -> None:
+        self._time = time
+
+    def exit_initialization(self) -> None:
         try:
             self._unit.exit_initialization_mode()
         except (ArithmeticError, ValueError) as error:
-            raise UnitError(self.name, "its start", str(error), time) from error
+            raise UnitError(self.name, "its start", str(error), self._time) from error
 
     def set(self, name: str, value: Value) -> None:
         variable = find_variable(self, name)
@@ -118,7 +155,7 @@ class ObjectComponent:
     def get(self, name: str) -> Value:
         variable = find_variable(self, name)
         if variable.type == "String":
-            return self._unit.get_string([variable.reference])[0]
+            return str(self._unit.get_string([variable.reference])[0])
         return float(self._unit.ports[variable.reference])
 
     def reader(self, names: Sequence[str], target: Vector) -> Action:
@@ -140,19 +177,31 @@ class ObjectComponent:
     def _references(self, names: Sequence[str]) -> NDArray[np.intp]:
         return np.array([find_variable(self, name).reference for name in names], dtype=np.intp)
 
-    def step(self, time: float, h: float) -> None:
+    def derivative_writer(self, names: Sequence[str], order: int, source: Vector) -> Action:
+        raise ValueError(f"{self.name} takes no derivatives of its inputs")
+
+    def step(self, time: float, h: float) -> float:
         try:
             done = self._unit.do_step(time, h)
         except (ArithmeticError, ValueError) as error:
             raise UnitError(self.name, "a step", str(error), time) from error
-        if not done:
-            raise UnitError(self.name, "a step", "the unit refused the step", time)
+        return h if done else 0.0
 
     def save(self, into: Any = None) -> Any:
         return self._unit.save(into)
 
     def restore(self, state: Any) -> None:
         self._unit.restore(state)
+
+    def to_bytes(self, state: Any) -> bytes:
+        data: bytes = self._unit._fmu_state_to_bytes(state)
+        return data
+
+    def from_bytes(self, data: bytes) -> Any:
+        try:
+            return self._unit._fmu_state_from_bytes(data)
+        except ValueError as error:
+            raise UnitError(self.name, "reading a saved state", str(error)) from error
 
     def close(self) -> None:
         pass

@@ -23,9 +23,11 @@ from fmpy.fmi2 import (
     fmi2CallbackLoggerTYPE,
 )
 from fmpy.logging import addLoggerProxy
-from simloop.master.component import Action, Value, Variable, Vector, check_number, find_variable
+from simloop.master.component import NOT_OFFERED, Action, Value, Variable, Vector, check_number, find_variable
 from simloop.master.errors import SimloopError, UnitError
 
+# Derivatives of inputs beyond this order are not sent.
+HIGHEST_DERIVATIVE = 2
 _OK_OR_WARNING = 1
 _ERROR = 3
 _STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
@@ -49,6 +51,16 @@ def read_description(path: Path) -> Any:
     if description.fmiVersion != "2.0" or description.coSimulation is None:
         raise SimloopError(f"{str(path)!r} is not a co-simulation unit of FMI 2.0")
     return description
+
+
+def read_dependencies(description: Any) -> dict[str, tuple[str, ...] | None]:
+    """By output, the inputs that its file declares it to depend on directly; None where it declares nothing."""
+    found: dict[str, tuple[str, ...] | None] = {}
+    for unknown in description.outputs:
+        known = unknown.dependencies
+        inputs = None if known is None else tuple(v.name for v in known if v.causality == "input")
+        found[unknown.variable.name] = inputs
+    return found
 
 
 # fmpy's proxy, which formats a unit's variadic log messages, keeps one listener for the whole process. So there is one,
@@ -76,8 +88,13 @@ class FmuComponent:
         self.path = Path(path)
         description = read_description(self.path)
         self.can_rollback = bool(description.coSimulation.canGetAndSetFMUstate)
+        self.cannot_because = "" if self.can_rollback else NOT_OFFERED
+        self.can_serialize = self.can_rollback and bool(description.coSimulation.canSerializeFMUstate)
+        self.input_derivatives = HIGHEST_DERIVATIVE if description.coSimulation.canInterpolateInputs else 0
+        dependencies = read_dependencies(description)
         self.variables: Mapping[str, Variable] = {
-            v.name: Variable(v.name, v.causality, v.type, v.unit, v.valueReference) for v in description.modelVariables
+            v.name: Variable(v.name, v.causality, v.type, v.unit, v.valueReference, dependencies.get(v.name))
+            for v in description.modelVariables
         }
         self.messages: list[str] = []
         self._slots: list[ctypes.c_void_p] = []
@@ -137,6 +154,10 @@ class FmuComponent:
             raise UnitError(self.name, function, self._said(f"status {word}"), self._time)
 
     def initialize(self, time: float) -> None:
+        self.enter_initialization(time)
+        self.exit_initialization()
+
+    def enter_initialization(self, time: float) -> None:
         library, instance = self._fmu.dll, self._instance
         zero = ctypes.c_double(0.0)
         setup = library["fmi2SetupExperiment"]
@@ -144,8 +165,11 @@ class FmuComponent:
             "fmi2SetupExperiment",
             setup(instance, self._c_zero, zero, ctypes.c_double(time), self._c_zero, zero),
         )
-        for function in ("fmi2EnterInitializationMode", "fmi2ExitInitializationMode"):
-            self._check(function, library[function](instance))
+        self._check("fmi2EnterInitializationMode", library["fmi2EnterInitializationMode"](instance))
+
+    def exit_initialization(self) -> None:
+        function = "fmi2ExitInitializationMode"
+        self._check(function, self._fmu.dll[function](self._instance))
         self._stage.append("initialised")
 
     def set(self, name: str, value: Value) -> None:
@@ -218,7 +242,22 @@ class FmuComponent:
 
         return move_through_buffer
 
-    def step(self, time: float, h: float) -> None:
+    def derivative_writer(self, names: Sequence[str], order: int, source: Vector) -> Action:
+        function_name, instance, check = "fmi2SetRealInputDerivatives", self._instance, self._check
+        function = self._fmu.dll[function_name]
+        references = (ctypes.c_uint * len(names))(*(find_variable(self, name).reference for name in names))
+        orders = (ctypes.c_int * len(names))(*([order] * len(names)))
+        values = (ctypes.c_double * len(names)).from_buffer(source)  # type: ignore[arg-type]
+        count = ctypes.c_size_t(len(names))
+
+        def write() -> None:
+            status = function(instance, references, count, orders, values)
+            if status:
+                check(function_name, status)
+
+        return write
+
+    def step(self, time: float, h: float) -> float:
         self._time = time
         self._c_time.value = time
         self._c_h.value = h
@@ -226,6 +265,7 @@ class FmuComponent:
         status = self._do_step(self._instance, self._c_time, self._c_h, self._c_zero)
         if status:
             self._check("fmi2DoStep", status)
+        return h
 
     def save(self, into: ctypes.c_void_p | None = None) -> ctypes.c_void_p:
         if into is None:
@@ -240,6 +280,23 @@ class FmuComponent:
         status = self._set_state(self._instance, state)
         if status:
             self._check("fmi2SetFMUstate", status)
+
+    def to_bytes(self, state: ctypes.c_void_p) -> bytes:
+        library, size = self._fmu.dll, ctypes.c_size_t()
+        function = "fmi2SerializedFMUstateSize"
+        self._check(function, library[function](self._instance, state, ctypes.byref(size)))
+        data = (ctypes.c_char * size.value)()
+        function = "fmi2SerializeFMUstate"
+        self._check(function, library[function](self._instance, state, data, size))
+        return bytes(data)
+
+    def from_bytes(self, data: bytes) -> ctypes.c_void_p:
+        state = ctypes.c_void_p()
+        function = "fmi2DeSerializeFMUstate"
+        arguments = (self._instance, data, ctypes.c_size_t(len(data)), ctypes.byref(state))
+        self._check(function, self._fmu.dll[function](*arguments))
+        self._slots.append(state)
+        return state
 
     def close(self) -> None:
         """Free the instance and its files, as also happens when the component is let go. No call may follow."""

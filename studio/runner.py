@@ -27,6 +27,7 @@ from simloop.master import (
     Result,
     SimloopError,
     Step,
+    StepError,
     System,
     TimedWrite,
     UnitError,
@@ -34,8 +35,8 @@ from simloop.master import (
     simulation_in_the_loop,
 )
 from simloop.master.component import Value
-from simloop.master.run import exact_seconds
 from simloop.master.schedule import Operation
+from simloop.master.seconds import exact_seconds
 from simloop.studio.report import write_report
 from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings
 
@@ -186,7 +187,7 @@ def _keep_table(request: Request, settings: Settings, folder: Path) -> None:
 
 def _run_once(
     request: Request, settings: Settings, make: ComponentMaker, watch: _Watch
-) -> tuple[Result, Parameters, UnitError | None]:
+) -> tuple[Result, Parameters, StepError | None]:
     """One run, with its parameters by full name; a unit that fails on the way gives the record up to there."""
     system = System()
     try:
@@ -200,10 +201,16 @@ def _run_once(
             system.set(name, value)
         parameters = {f"{component}.{variable}": value for (component, variable), value in system.values.items()}
         schedule = simulation_in_the_loop(system, plant_step=_plant_step(parameters))
-        times = {"step": request.h, "duration": request.seconds}
         try:
-            result = run(system, schedule, **times, writes=request.all_writes(), keep_going=watch.keep_going)
-        except UnitError as error:
+            result = run(
+                system,
+                schedule,
+                step=request.h,
+                duration=request.seconds,
+                writes=request.all_writes(),
+                keep_going=watch.keep_going,
+            )
+        except StepError as error:
             if error.result is None:
                 raise
             return error.result, parameters, error

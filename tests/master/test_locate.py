@@ -23,7 +23,7 @@ from simloop.master import (
     run,
     simulation_in_the_loop,
 )
-from simloop.master.events import MOST_EVENTS
+from simloop.master.locate import MOST_EVENTS
 from simloop.models.robot import Robot
 
 from tests.master.function_unit import FunctionUnit
