@@ -18,6 +18,8 @@ from simloop.master.system import System
 # The PI controller of Gustafsson: exponents for this step's error and the last one's, over order + 1.
 THIS_ERROR, LAST_ERROR = 0.7, 0.4
 SAFETY, MOST_SHRINK, MOST_GROWTH = 0.9, 0.2, 5.0
+# How much larger than its estimate an error is taken to be: the estimate is exact for short steps only.
+DOUBT = 1.25
 # A step that leaves less than this part of the way is stretched to its end.
 STRETCH = 1.1
 
@@ -144,7 +146,7 @@ class _Watch:
         self._read_whole = _readers(binding, groups, self._whole)
         self._read_halves = _readers(binding, groups, self._halves)
         # Of two results of order p, one with half the step, the better one's error is this part of their difference.
-        self._share = 1.0 / (2.0**settings.order - 1.0)
+        self._share = DOUBT / (2.0**settings.order - 1.0)
 
     def read_whole(self) -> None:
         for read in self._read_whole:

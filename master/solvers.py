@@ -11,7 +11,7 @@ import numpy as np
 from simloop.master.component import Vector
 
 Evaluate = Callable[[Vector], Vector]
-# A residual that has grown by this much since the first is not on its way to zero.
+# A residual that has grown by this much since the least is not on its way to zero.
 DIVERGED = 1e8
 
 
@@ -54,15 +54,15 @@ class FixedPoint:
     def solve(self, g: Evaluate, x: Vector) -> Solution:
         images: list[Vector] = []
         residuals: list[Vector] = []
-        first = math.inf
+        least = math.inf
         for iteration in range(1, self.limit + 1):
             image = g(x).copy()
             residual = image - x
-            size = _size(residual, x)
-            first = min(first, size) if iteration > 1 else size
-            if size <= self.tolerance:
+            size = _largest(residual)
+            least = min(least, size)
+            if _converged(residual, x, self.tolerance):
                 return Solution(iteration, size)
-            if not math.isfinite(size) or size > DIVERGED * max(first, self.tolerance):
+            if not math.isfinite(size) or size > DIVERGED * least:
                 return Solution(iteration, size, "diverges")
             images.append(image)
             residuals.append(residual)
@@ -100,8 +100,8 @@ class Newton:
             base = g(x).copy()
             used += 1
             residual = base - x
-            size = _size(residual, x)
-            if size <= self.tolerance:
+            size = _largest(residual)
+            if _converged(residual, x, self.tolerance):
                 return Solution(used, size)
             if not math.isfinite(size):
                 return Solution(used, size, "diverges")
@@ -118,8 +118,12 @@ class Newton:
         return Solution(used, size, "does not converge")
 
 
-def _size(residual: Vector, x: Vector) -> float:
-    return float(np.max(np.abs(residual) / np.maximum(1.0, np.abs(x))))
+def _largest(residual: Vector) -> float:
+    return float(np.max(np.abs(residual)))
+
+
+def _converged(residual: Vector, x: Vector, tolerance: float) -> bool:
+    return bool(np.all(np.abs(residual) <= tolerance * np.maximum(1.0, np.abs(x))))
 
 
 def _check(tolerance: float, limit: int) -> None:

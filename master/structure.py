@@ -31,7 +31,7 @@ class Wire:
 
 @dataclass(frozen=True)
 class Loop:
-    """An algebraic loop: values that depend on themselves at one instant. Wires stand in the order they were made."""
+    """An algebraic loop: values that depend on themselves at one instant. Wires stand in the order of their sources."""
 
     components: tuple[str, ...]
     wires: tuple[Wire, ...]
