@@ -3,77 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
-import scipy.linalg
 from simloop.master import (
     LINEAR,
-    QUADRATIC,
     Adaptive,
     Extrapolation,
-    FixedPoint,
-    Result,
-    Schedule,
     SimloopError,
     System,
     Tolerance,
     WiringError,
     gauss_seidel,
-    iterative,
     jacobi,
     multi_rate,
     run,
 )
 
-from tests.master.oscillators import COUPLING, WALL, exact, oscillators
-
-SECONDS = 2
-SOLVER = FixedPoint(1e-12)
-Make = Callable[[System], Schedule]
-
-# What theory says: a held input is first order. A straight line through the outputs is second order, also as its mean
-# over the step. A parabola is third order, if the unit takes it as it is; as a mean it stays second order, for what the
-# input does within the step is lost.
-ORDERS: list[tuple[str, Make, int, int]] = [
-    ("jacobi", jacobi, 0, 1),
-    ("jacobi, linear", lambda s: jacobi(s, LINEAR), 0, 2),
-    ("jacobi, quadratic", lambda s: jacobi(s, QUADRATIC), 0, 2),
-    ("jacobi, quadratic, derivatives", lambda s: jacobi(s, QUADRATIC), 2, 3),
-    ("gauss-seidel", gauss_seidel, 0, 1),
-    ("gauss-seidel, linear", lambda s: gauss_seidel(s, LINEAR), 0, 2),
-    ("gauss-seidel, quadratic, derivatives", lambda s: gauss_seidel(s, QUADRATIC), 2, 3),
-    ("iterative", lambda s: iterative(s, SOLVER), 0, 1),
-    ("iterative, linear", lambda s: iterative(s, SOLVER, LINEAR), 0, 2),
-    ("iterative, quadratic, derivatives", lambda s: iterative(s, SOLVER, QUADRATIC), 2, 3),
-    ("multi-rate", lambda s: multi_rate(s, {"a": 3}), 0, 1),
-]
-
-
-def error(make: Make, steps: int, input_derivatives: int) -> float:
-    """At the end, m."""
-    system = oscillators(input_derivatives=input_derivatives)
-    result = run(system, make(system), step=f"1/{steps}", duration=SECONDS)
-    a, b = exact(SECONDS)
-    return max(abs(result["a.x"][-1] - a), abs(result["b.x"][-1] - b))
+from tests.master.oscillators import ORDERS, Make, error, local_errors, oscillators
 
 
 @pytest.mark.parametrize(("make", "derivatives", "order"), [row[1:] for row in ORDERS], ids=[row[0] for row in ORDERS])
 def test_the_error_falls_with_the_order_of_the_method(make: Make, derivatives: int, order: int) -> None:
     coarse, fine = (error(make, steps, derivatives) for steps in (40, 80))
     assert math.log2(coarse / fine) == pytest.approx(order, abs=0.15)
-
-
-def local_errors(result: Result, damping: float) -> list[float]:
-    """Of each step, against the exact motion from where it began."""
-    k = WALL + COUPLING
-    A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [-k, COUPLING, -damping, 0], [COUPLING, -k, 0, -damping]])
-    states = np.column_stack([result[name] for name in ("a.x", "b.x", "a.v", "b.v")])
-    steps = np.diff(result["time"])
-    moved = {h: scipy.linalg.expm(A * h) for h in set(steps.tolist())}
-    pairs = zip(steps.tolist(), states[:-1], states[1:], strict=True)
-    return [float(np.max(np.abs(moved[h] @ begin - end))) for h, begin, end in pairs]
 
 
 @pytest.mark.parametrize(("extrapolation", "order"), [(Extrapolation(0), 1), (LINEAR, 2)])
