@@ -24,8 +24,8 @@ class Counts:
     seconds: float = 0.0
 
     @property
-    def rejected(self) -> int:
-        """Steps that were undone."""
+    def undone(self) -> int:
+        """Steps that a rollback took back."""
         return self.steps - self.standing
 
 
@@ -92,7 +92,7 @@ class Account:
     def _describe_counts(self, counts: Counts) -> dict[str, float]:
         about: dict[str, float] = {
             "steps": counts.steps,
-            "rejected": counts.rejected,
+            "undone": counts.undone,
             "saves": counts.saves,
             "rollbacks": counts.rollbacks,
         }

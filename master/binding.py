@@ -151,7 +151,7 @@ class Binding:
             case Locate(name, indicator, tolerance):
                 component = components[name]
                 find_variable(component, indicator)
-                locate = bind_locate(component, indicator, tolerance, self.clock, account.of(name))
+                locate = bind_locate(component, indicator, tolerance, self.clock, account)
                 return [account.around(name, locate)]
             case Iterate():
                 return [bind_iterate(operation, self)]

@@ -45,13 +45,14 @@ class FunctionComponent:
         groups = {"input": inputs or {}, "output": outputs or {}, "parameter": parameters or {}}
         known = dependencies if dependencies is not None or update is not None else {}
         kinds = types or {}
-        self.variables: dict[str, Variable] = {}
+        variables: dict[str, Variable] = {}
         for causality, group in groups.items():
             for variable in group:
                 needs = None if known is None or causality != "output" else tuple(known.get(variable, ()))
-                place = len(self.variables)
+                place = len(variables)
                 kind = kinds.get(variable, "Real")
-                self.variables[variable] = Variable(variable, causality, kind, None, place, needs)
+                variables[variable] = Variable(variable, causality, kind, None, place, needs)
+        self.variables: Mapping[str, Variable] = variables
         self._values: Numbers = {k: float(v) for group in (*groups.values(), states or {}) for k, v in group.items()}
         self._rates = [f"{u}{mark}" for u in groups["input"] for mark in ("'", "''")[:input_derivatives]]
         self._values |= dict.fromkeys(self._rates, 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from simloop.master.account import Counts
+from simloop.master.account import Account, Incident
 from simloop.master.clock import Clock
 from simloop.master.component import Action, Component
 from simloop.master.errors import StepDiscardedError, UnitError
@@ -18,8 +18,9 @@ SLIVER = 1e-12
 MOST_HALVINGS = 100
 
 
-def bind_locate(component: Component, indicator: str, tolerance: float, clock: Clock, counts: Counts) -> Action:
+def bind_locate(component: Component, indicator: str, tolerance: float, clock: Clock, account: Account) -> Action:
     """A call that steps `component` over the macro step, in parts that end where `indicator` falls below zero."""
+    counts, cause = account.of(component.name), f"{component.name}.{indicator} fell below zero"
     value = np.zeros(1)
     read = component.reader([indicator], value)
     slot: Any = None
@@ -61,6 +62,7 @@ def bind_locate(component: Component, indicator: str, tolerance: float, clock: C
             after = length
         go_back(standing)
         step_to(begin, after)
+        account.events.append(Incident(begin + after, 0.0, cause))
         return after
 
     def locate_now() -> None:

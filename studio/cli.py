@@ -73,6 +73,7 @@ _tool_option = click.option(
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; runs/SCENARIO unless given.")
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what each unit cost: steps, rollbacks, seconds.")
 def run_command(
     scenario: str,
     robot: str | None,
@@ -85,6 +86,7 @@ def run_command(
     writes: tuple[str, ...],
     out: Path | None,
     csv: bool,
+    verbose: bool,
 ) -> None:
     """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html."""
     with _clear_errors():
@@ -106,12 +108,15 @@ def run_command(
             seed=seed,
             settings=dict(map(_setting, settings)),
             writes=tuple(map(_timed_write, writes)),
+            timed=verbose,
         )
         folder = out or Path("runs") / scenario
         command = shlex.join(["simloop", *sys.argv[1:]])
         with _progress_bar(scenario) as progress:
             finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress)
         _tell(request, finished, folder)
+        for line in finished.outcome.result.account.lines() if verbose else ():
+            click.echo(line)
     if finished.stopped_by is not None:
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:

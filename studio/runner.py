@@ -20,6 +20,7 @@ from typing import Any
 
 from simloop.fmus.export import UNITS, build, instantiate
 from simloop.master import (
+    Account,
     Component,
     FmuComponent,
     Locate,
@@ -63,6 +64,8 @@ class Request:
     seed: int | None = None
     settings: Mapping[str, Value | Sequence[Value]] | None = None
     writes: Sequence[TimedWrite] = ()
+    timed: bool = False
+    """Whether the account says where the time goes."""
 
     @property
     def h(self) -> Fraction:
@@ -209,6 +212,7 @@ def _run_once(
                 duration=request.seconds,
                 writes=request.all_writes(),
                 keep_going=watch.keep_going,
+                account=Account(timed=request.timed),
             )
         except StepError as error:
             if error.result is None:
@@ -287,6 +291,7 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
         "parameters": parameters,
         "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in request.all_writes()],
         "summary": {key: _describe_figure(figure) for key, figure in finished.figures.items()},
+        "account": finished.outcome.result.account.describe(),
         "units": _hashes(sorted((folder / "units").glob("*.fmu"))),
         "inputs": _hashes(folder.glob(TABLE)),
         "versions": versions(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from simloop.master import (
     LINEAR,
     Adaptive,
     Extrapolation,
+    FmuComponent,
+    FunctionComponent,
     SimloopError,
     System,
     Tolerance,
@@ -20,7 +23,8 @@ from simloop.master import (
     run,
 )
 
-from tests.master.oscillators import ORDERS, Make, error, local_errors, oscillators
+from tests.master.mass_unit import build_mass
+from tests.master.oscillators import ORDERS, SECONDS, START, Make, error, exact, local_errors, oscillators
 
 
 @pytest.mark.parametrize(("make", "derivatives", "order"), [row[1:] for row in ORDERS], ids=[row[0] for row in ORDERS])
@@ -73,8 +77,6 @@ def test_the_grid_is_met_exactly_however_the_steps_fall() -> None:
 
 def test_a_fast_component_makes_its_steps_with_what_a_slow_one_last_said() -> None:
     """Of two units that count, the fast one hears the slow one's number from before its step until that step ends."""
-    from simloop.master import FunctionComponent
-
     heard: list[tuple[float, float]] = []
 
     def count(values: dict[str, float], time: float, h: float) -> None:
@@ -102,3 +104,34 @@ def test_rates_and_orders_that_cannot_be_are_refused() -> None:
         Extrapolation(3)
     with pytest.raises(ValueError, match="greater than 0"):
         Tolerance(0.0)
+
+
+@pytest.fixture(scope="module")
+def units(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """The mass as an FMU file, by the highest derivative of inputs that it takes."""
+    folder = tmp_path_factory.mktemp("units")
+    names = {0: "held.fmu", 2: "interpolating.fmu"}
+    return {order: build_mass(folder / name, interpolates=order > 0) for order, name in names.items()}
+
+
+def error_on_files(make: Make, steps: int, path: Path) -> float:
+    system = System(FmuComponent(name, path) for name in ("a", "b"))
+    try:
+        system.connect("a.x", "b.u")
+        system.connect("b.x", "a.u")
+        for name, start in START.items():
+            system.set(f"{name}.x0", start)
+        result = run(system, make(system), step=f"1/{steps}", duration=SECONDS)
+    finally:
+        system.close()
+    return max(abs(result[f"{name}.x"][-1] - x) for name, x in zip(START, exact(SECONDS), strict=True))
+
+
+@pytest.mark.parametrize(("make", "derivatives", "order"), [row[1:] for row in ORDERS], ids=[row[0] for row in ORDERS])
+def test_native_units_have_the_errors_of_functions(
+    make: Make, derivatives: int, order: int, units: dict[int, Path]
+) -> None:
+    """Split over two FMU files, the orders are the same, and so is every digit that the coupling decides."""
+    coarse, fine = (error_on_files(make, steps, units[derivatives]) for steps in (40, 80))
+    assert math.log2(coarse / fine) == pytest.approx(order, abs=0.15)
+    assert fine == pytest.approx(error(make, 80, derivatives), rel=1e-4)

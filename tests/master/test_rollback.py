@@ -90,9 +90,9 @@ def test_what_cannot_be_undone_is_stepped_once_and_last() -> None:
     system.add(FunctionComponent("robot", robot, inputs={"u": 0.0}, outputs={"y": 0.0}, can_rollback=False))
     system.connect("a.x", "robot.u")
     result = run(system, Adaptive(jacobi(system), Tolerance(1e-3)), step=1, duration=2)
-    assert result.account.components["a"].rejected > 0
+    assert result.account.components["a"].undone > 0
     counts = result.account.components["robot"]
-    assert (counts.rejected, counts.rollbacks, counts.saves) == (0, 0, 0)
+    assert (counts.undone, counts.rollbacks, counts.saves) == (0, 0, 0)
     assert [time for time, _ in seen] == pytest.approx(result["time"][:-1], abs=1e-12)
     assert sum(h for _, h in seen) == pytest.approx(2.0, abs=1e-12)
     assert result["robot.y"][1:].tolist() == result["a.x"][1:].tolist()
@@ -114,8 +114,8 @@ def test_the_account_counts_what_was_done() -> None:
     result = run(system, Retry(jacobi(system)), step=1, duration=4, account=account)
     assert result.account is account
     a, b = account.components["a"], account.components["b"]
-    assert (a.steps, a.standing, a.rejected, a.saves, a.rollbacks) == (12, 8, 4, 8, 4)
-    assert (b.steps, b.standing, b.rejected) == (12, 8, 4)
+    assert (a.steps, a.standing, a.undone, a.saves, a.rollbacks) == (12, 8, 4, 8, 4)
+    assert (b.steps, b.standing, b.undone) == (12, 8, 4)
     assert account.commits == 8
     assert 0.0 < a.seconds + b.seconds < account.seconds
     about = account.describe()
@@ -130,4 +130,4 @@ def test_a_schedule_of_its_own_is_counted_like_any_other() -> None:
     system = System([clock([])])
     result = run(system, (Save("c"), Step("c"), Restore("c"), Step("c")), step=1, duration=3)
     counts = result.account.components["c"]
-    assert (counts.steps, counts.rejected, counts.saves, counts.rollbacks) == (6, 3, 3, 3)
+    assert (counts.steps, counts.undone, counts.saves, counts.rollbacks) == (6, 3, 3, 3)
