@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from simloop.master.binding import Algorithm, Binding, Stepper, advance_fully
-from simloop.master.component import Action, Vector
+from simloop.master.component import Action, Vector, is_real
 from simloop.master.errors import StepTooSmallError, WiringError
 from simloop.master.events import refuse_events
 from simloop.master.retry import REFUSALS, shorter
@@ -71,6 +71,7 @@ class _Controlled:
         self._memory = np.array([settings.first, 1.0])
         binding.remember(self._memory, self._restart)
         self._watch = _Watch(settings, binding)
+        self._refused = 0.0
 
     def _restart(self, time: float) -> None:
         self._memory[1] = 1.0
@@ -132,7 +133,7 @@ class _Watch:
         self._names: list[str] = []
         groups: list[tuple[str, tuple[str, ...]]] = []
         for name, component in binding.system.components.items():
-            reals = tuple(v.name for v in component.variables.values() if v.causality == "output" and v.type == "Real")
+            reals = tuple(v.name for v in component.variables.values() if v.causality == "output" and is_real(v))
             if reals and component.can_rollback:
                 groups.append((name, reals))
                 self._names += [f"{name}.{variable}" for variable in reals]

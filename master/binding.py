@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from simloop.master.account import Account
 from simloop.master.clock import Clock
-from simloop.master.component import Action, Component, Value, Vector, find_variable
+from simloop.master.component import Action, Component, Value, Vector, find_variable, is_real
 from simloop.master.errors import StepDiscardedError
 from simloop.master.extrapolation import Extrapolation, Signal
 from simloop.master.iteration import bind_iterate
@@ -159,11 +159,7 @@ class Binding:
     def _transfer(self, connection: Connection, extrapolation: Extrapolation, ahead: bool) -> list[Action]:
         target = self.system.components[connection.target]
         if extrapolation.degree == 0 or not carries_reals(target, connection):
-            buffer = np.zeros(len(connection.outputs))
-            return [
-                self.read(connection, buffer),
-                self.account.around(connection.target, target.writer(connection.inputs, buffer)),
-            ]
+            return [self.account.around(*part) for part in bind_transfer(self.system, connection)]
         signal, read = self.signal(connection, extrapolation, ahead)
         clock = self.clock
 
@@ -219,6 +215,13 @@ def bind_read(system: System, connection: Connection, target: Vector) -> Action:
     return system.components[connection.source].reader(connection.outputs, target)
 
 
+def bind_transfer(system: System, connection: Connection) -> list[tuple[str, Action]]:
+    """What carries a connection: each call with the component that has the work."""
+    buffer = np.zeros(len(connection.outputs))
+    write = system.components[connection.target].writer(connection.inputs, buffer)
+    return [(connection.source, bind_read(system, connection, buffer)), (connection.target, write)]
+
+
 class Flat:
     """A schedule, call by call."""
 
@@ -236,13 +239,14 @@ class Flat:
 
 def advance_fully(stepper: Stepper, time: float, h: float) -> None:
     """All of h s, in as many steps as the stepper needs."""
-    done = stepper.advance(time, h)
-    while done < h:
-        done += stepper.advance(time + done, h - done)
+    done = 0.0
+    # To come all the way is to come as far as asked; a sum could miss that by a rounding.
+    while (came := stepper.advance(time + done, rest := h - done)) < rest:
+        done += came
 
 
 def carries_reals(target: Component, connection: Connection) -> bool:
-    return all(target.variables[name].type == "Real" for name in connection.inputs)
+    return all(is_real(target.variables[name]) for name in connection.inputs)
 
 
 def _bind_set(component: Component, variable: str, value: Value) -> Action:

@@ -71,7 +71,7 @@ class Kept:
         for i, memory in enumerate(self.memories):
             arrays[f"memory {i}"] = memory
         for name, component in self.system.components.items():
-            arrays[f"state {name}"] = _to_array(component.to_bytes(component.save()))
+            arrays[f"state {name}"] = _to_array(component.serialize(component.save()))
         half = path.with_name(path.name + ".part")
         with open(half, "wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
@@ -95,7 +95,7 @@ class Kept:
     def restore(self, saved: Saved) -> int:
         """Be where the file was written; after how many macro steps that was."""
         for name, component in self.system.components.items():
-            component.restore(component.from_bytes(saved.arrays[f"state {name}"].tobytes()))
+            component.restore(component.deserialize(saved.arrays[f"state {name}"].tobytes()))
         for i, memory in enumerate(self.memories):
             memory[...] = saved.arrays[f"memory {i}"]
         self.recorder.take(saved.arrays["rows"])

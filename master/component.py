@@ -31,6 +31,11 @@ class Variable:
     dependencies: tuple[str, ...] | None = None
 
 
+def is_real(variable: Variable) -> bool:
+    """Whether it is a number that can change smoothly."""
+    return variable.type == "Real"
+
+
 class Component(Protocol):
     """Legal order: `set` parameters and inputs, `initialize`, then any of set, step, get, save, restore; `close`.
 
@@ -71,11 +76,11 @@ class Component(Protocol):
     def restore(self, state: Any) -> None:
         """Be in `state` exactly: what follows must not depend on what came between."""
 
-    def to_bytes(self, state: Any) -> bytes:
+    def serialize(self, state: Any) -> bytes:
         """A saved state as bytes that another process can restore."""
 
-    def from_bytes(self, data: bytes) -> Any:
-        """The state that `to_bytes` wrote, to be restored."""
+    def deserialize(self, data: bytes) -> Any:
+        """The state that `serialize` wrote, to be restored."""
 
     def close(self) -> None: ...
 
@@ -193,11 +198,11 @@ class ObjectComponent:
     def restore(self, state: Any) -> None:
         self._unit.restore(state)
 
-    def to_bytes(self, state: Any) -> bytes:
+    def serialize(self, state: Any) -> bytes:
         data: bytes = self._unit._fmu_state_to_bytes(state)
         return data
 
-    def from_bytes(self, data: bytes) -> Any:
+    def deserialize(self, data: bytes) -> Any:
         try:
             return self._unit._fmu_state_from_bytes(data)
         except ValueError as error:

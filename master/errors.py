@@ -70,7 +70,7 @@ class StepDiscardedError(UnitError):
     """A unit that came only `done` s of a step of `h` s. A smaller step may succeed, where all can be rolled back."""
 
     def __init__(self, component: str, time: float, h: float, done: float) -> None:
-        message = f"it came {done:.9g} s far of {h:.9g} s; it takes an algorithm that can go back to try a smaller step"
+        message = f"it came {done:.9g} s far of {h:.9g} s; Retry around the algorithm tries a smaller step"
         super().__init__(component, "a step", message, time)
         self.h = h
         self.done = done
@@ -106,8 +106,8 @@ class ZenoError(StepError):
 
     def __init__(self, event: str, time: float, count: int, span: float) -> None:
         super().__init__(
-            f"{event} happened {count} times in the last {span:.3g} s before {time:.9g} s: the events pile up there, "
-            "and the run cannot get past"
+            f"{event} happened {count} times in a row, each within {span:.3g} s of the one before, until {time:.9g} s: "
+            "the events pile up there, and the run cannot get past"
         )
         self.event = event
         self.time = time

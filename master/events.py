@@ -170,7 +170,7 @@ class _Locating:
             row[1:] = 1.0, time, row[3] + 1.0 if quick else 0.0
             self._binding.account.events.append(Incident(time, 0.0, event.name))
             if row[3] >= ZENO_COUNT:
-                raise ZenoError(event.name, time, ZENO_COUNT, ZENO_COUNT * ZENO_SPAN * event.tolerance)
+                raise ZenoError(event.name, time, ZENO_COUNT, ZENO_SPAN * event.tolerance)
             event.then(self._values)
         self._binding.restart(time)
 

@@ -281,7 +281,7 @@ class FmuComponent:
         if status:
             self._check("fmi2SetFMUstate", status)
 
-    def to_bytes(self, state: ctypes.c_void_p) -> bytes:
+    def serialize(self, state: ctypes.c_void_p) -> bytes:
         library, size = self._fmu.dll, ctypes.c_size_t()
         function = "fmi2SerializedFMUstateSize"
         self._check(function, library[function](self._instance, state, ctypes.byref(size)))
@@ -290,7 +290,7 @@ class FmuComponent:
         self._check(function, library[function](self._instance, state, data, size))
         return bytes(data)
 
-    def from_bytes(self, data: bytes) -> ctypes.c_void_p:
+    def deserialize(self, data: bytes) -> ctypes.c_void_p:
         state = ctypes.c_void_p()
         function = "fmi2DeSerializeFMUstate"
         arguments = (self._instance, data, ctypes.c_size_t(len(data)), ctypes.byref(state))

@@ -133,10 +133,10 @@ class FunctionComponent:
     def restore(self, state: Any) -> None:
         self._values.update(state)
 
-    def to_bytes(self, state: Any) -> bytes:
+    def serialize(self, state: Any) -> bytes:
         return json.dumps(state).encode()
 
-    def from_bytes(self, data: bytes) -> Any:
+    def deserialize(self, data: bytes) -> Any:
         return json.loads(data)
 
     def close(self) -> None:

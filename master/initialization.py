@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from simloop.master.binding import bind_read
-from simloop.master.component import Vector
+from simloop.master.binding import bind_read, bind_transfer
+from simloop.master.component import Vector, is_real
 from simloop.master.errors import LoopError
 from simloop.master.solvers import Newton, Solver
 from simloop.master.structure import Loop, Wire, feeds_through, ordered_parts
@@ -17,19 +17,26 @@ TOLERANCE = 1e-12
 def initialize(system: System, solver: Solver | None = None) -> None:
     """Initialise every component, then let every input start with what drives it.
 
-    In initialisation mode a wire is carried only to an input on which an output depends directly: other inputs start as
-    their unit has them.
+    In initialisation mode a wire is carried only to a Real input on which an output depends directly; others start
+    as their unit has them.
     """
     system.enter_initialization()
     parts = ordered_parts(system)
     for part in parts:
         if isinstance(part, Loop):
             _solve(system, part, solver or Newton(TOLERANCE))
-        elif feeds_through(system.components[part.connection.target], part.ends[1][1]):
+        elif _is_real(system, part) and feeds_through(system.components[part.connection.target], part.ends[1][1]):
             _write(system, part, _read(system, part))
     system.exit_initialization()
-    for wire in (wire for part in parts for wire in (part.wires if isinstance(part, Loop) else (part,))):
-        _write(system, wire, _read(system, wire))
+    wires = [wire for part in parts for wire in (part.wires if isinstance(part, Loop) else (part,))]
+    for connection in dict.fromkeys(wire.connection for wire in wires):
+        for _, act in bind_transfer(system, connection):
+            act()
+
+
+def _is_real(system: System, wire: Wire) -> bool:
+    component, name = wire.ends[1]
+    return is_real(system.components[component].variables[name])
 
 
 def _read(system: System, wire: Wire) -> float:
@@ -44,10 +51,8 @@ def _write(system: System, wire: Wire, value: float) -> None:
 
 
 def _solve(system: System, loop: Loop, solver: Solver) -> None:
-    """What is no Real goes round once; the Reals are solved for."""
-    reals = [w for w in loop.wires if system.components[w.ends[1][0]].variables[w.ends[1][1]].type == "Real"]
-    for wire in set(loop.wires) - set(reals):
-        _write(system, wire, _read(system, wire))
+    """For the Reals in it."""
+    reals = [wire for wire in loop.wires if _is_real(system, wire)]
 
     def g(x: Vector) -> Vector:
         for wire, value in zip(reals, x, strict=True):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from simloop.master.binding import carries_reals
 from simloop.master.errors import CannotRollBackError
 from simloop.master.extrapolation import HOLD, Extrapolation
 from simloop.master.gauss_seidel import feed
 from simloop.master.schedule import Iterate, Operation, Schedule, Step, check_schedule
 from simloop.master.solvers import Solver
 from simloop.master.structure import algebraic_loops, rings, step_order, undoable_first
-from simloop.master.system import Connection, System
+from simloop.master.system import System
 
 
 def iterative(
@@ -58,13 +59,8 @@ def _step_group(
     system: System, group: list[str], done: set[str], solver: Solver, extrapolation: Extrapolation
 ) -> list[Operation]:
     inner = [c for c in system.connections() if c.source in group and c.target in group]
-    solved = [c for c in inner if _is_real(system, c)]
+    solved = [c for c in inner if carries_reals(system.components[c.target], c)]
     incoming = [t for name in group for t in feed(system, name, done, extrapolation) if t.connection not in solved]
     if not solved:
         return [*incoming, *map(Step, group)]
     return [*incoming, Iterate(tuple(group), tuple(solved), solver, extrapolation)]
-
-
-def _is_real(system: System, connection: Connection) -> bool:
-    target = system.components[connection.target]
-    return all(target.variables[name].type == "Real" for name in connection.inputs)
