@@ -12,21 +12,26 @@ from typing import Any
 from simloop.master.component import Action, Component
 
 
-@dataclass
+@dataclass(slots=True)
 class Counts:
-    """Of one component. `standing` are the steps that no rollback has undone; `seconds` is the time spent in its calls,
-    0 unless the account is timed."""
+    """Of one component. `undone` are the steps that a rollback took back; `seconds` is the time spent in its calls, 0
+    unless the account is timed."""
 
     steps: int = 0
-    standing: int = 0
+    undone: int = 0
     saves: int = 0
     rollbacks: int = 0
     seconds: float = 0.0
 
     @property
-    def undone(self) -> int:
-        """Steps that a rollback took back."""
-        return self.steps - self.standing
+    def standing(self) -> int:
+        """Steps that no rollback has undone."""
+        return self.steps - self.undone
+
+    def roll_back(self, standing: int) -> None:
+        """To when so many steps stood."""
+        self.undone = self.steps - standing
+        self.rollbacks += 1
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,8 @@ class Account:
     def take(self, state: Mapping[str, Any]) -> None:
         """Go on from `state`, in place, so that who counts here goes on counting here."""
         for name, counts in state["components"].items():
-            vars(self.of(name)).update(counts)
+            for field_name, count in counts.items():
+                setattr(self.of(name), field_name, count)
         self.commits, self.seconds = state["commits"], state["seconds"]
         self.rejected[:] = [Incident(**incident) for incident in state["rejected"]]
         self.events[:] = [Incident(**incident) for incident in state["events"]]

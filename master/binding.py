@@ -175,7 +175,6 @@ class Binding:
         def step_now() -> None:
             h = clock.h
             counts.steps += 1
-            counts.standing += 1
             done = step(clock.time, h)
             if done < h:
                 raise StepDiscardedError(name, clock.time, h, done)
@@ -184,7 +183,6 @@ class Binding:
             h = clock.h / parts
             time = clock.time + part * h
             counts.steps += 1
-            counts.standing += 1
             done = step(time, h)
             if done < h:
                 raise StepDiscardedError(name, time, h, done)
@@ -204,9 +202,9 @@ class Binding:
         restore, counts = self.system.components[name].restore, self.account.of(name)
 
         def restore_now() -> None:
-            state, counts.standing = slots[name]
+            state, standing = slots[name]
             restore(state)
-            counts.rollbacks += 1
+            counts.roll_back(standing)
 
         return restore_now
 

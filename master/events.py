@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simloop.master.account import Incident
 from simloop.master.binding import Algorithm, Binding, Stepper, advance_fully
 from simloop.master.component import Value, Vector
-from simloop.master.errors import WiringError, ZenoError
+from simloop.master.errors import SimloopError, WiringError, ZenoError
 from simloop.master.schedule import Schedule, check_rollback
 from simloop.master.system import System
 
@@ -71,7 +71,8 @@ class Event:
 
 @dataclass(frozen=True)
 class Located:
-    """Steps of `inner` that end where an event happens. It goes around all other algorithms."""
+    """Steps of `inner` that end where an event happens. It goes around all other algorithms; where a unit may refuse a
+    step, Retry or Adaptive goes inside."""
 
     inner: Algorithm | Schedule
     events: Sequence[Event]
@@ -179,7 +180,7 @@ class _Condition:
     """An event's condition as a number: below zero when it holds."""
 
     def __init__(self, event: Event, binding: Binding) -> None:
-        self._of = event.of
+        self._of, self._name = event.of, event.name
         self._numbers: list[Vector] = []
         self._reads = []
         for name in event.reads:
@@ -196,6 +197,8 @@ class _Condition:
         value = self._of(*arguments)
         if isinstance(value, bool | np.bool_):
             return -1.0 if value else 1.0
+        if math.isnan(value):
+            raise SimloopError(f"the condition of the event {self._name} is not a number")
         return float(value)
 
 

@@ -28,7 +28,6 @@ def bind_locate(component: Component, indicator: str, tolerance: float, clock: C
     def step_to(begin: float, length: float) -> bool:
         """Step from the saved state; whether the indicator has fallen below zero."""
         counts.steps += 1
-        counts.standing += 1
         done = component.step(begin, length)
         if done < length:
             raise StepDiscardedError(component.name, begin, length, done)
@@ -37,8 +36,7 @@ def bind_locate(component: Component, indicator: str, tolerance: float, clock: C
 
     def go_back(standing: int) -> None:
         component.restore(slot)
-        counts.rollbacks += 1
-        counts.standing = standing
+        counts.roll_back(standing)
 
     def step_to_first(begin: float, length: float) -> float:
         """Step by `length` s, or as far as the first event inside it; how far it went."""

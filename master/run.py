@@ -104,13 +104,13 @@ class _Loop:
             return
         self.done = self.kept.restore(saved)
         self._begin -= self._account.seconds
-        while self._next_write_is_due(self.done - 1):
+        while self._written < len(self._writes) and self._next_write_is_due(self.done - 1):
             self._written += 1
 
     def macro_step(self) -> None:
         h, length = self._h, self._length
         begin = self.done * h.numerator / h.denominator
-        while self._next_write_is_due(self.done):
+        while self._written < len(self._writes) and self._next_write_is_due(self.done):
             _write(self._system, self._writes[self._written])
             self._written += 1
         came = self._advance(begin, length)
@@ -140,7 +140,7 @@ class _Loop:
             action()
 
     def _next_write_is_due(self, step: int) -> bool:
-        return self._written < len(self._writes) and self._writes[self._written].time <= step * self._h
+        return self._writes[self._written].time <= step * self._h
 
     def result(self, *, complete: bool) -> Result:
         self._account.seconds = wall.perf_counter() - self._begin

@@ -43,5 +43,4 @@ class Snapshot:
     def _restore_one(self, i: int) -> None:
         counts = self._counts[i]
         self._components[i].restore(self._slots[i])
-        counts.standing = self._marks[i]
-        counts.rollbacks += 1
+        counts.roll_back(self._marks[i])
