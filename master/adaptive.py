@@ -18,6 +18,8 @@ from simloop.master.system import System
 # The PI controller of Gustafsson: exponents for this step's error and the last one's, over order + 1.
 THIS_ERROR, LAST_ERROR = 0.7, 0.4
 SAFETY, MOST_SHRINK, MOST_GROWTH = 0.9, 0.2, 5.0
+# A smaller part of what is allowed counts as this, so that a step without error grows as much as one may.
+LEAST_ERROR = 1e-10
 # How much larger than its estimate an error is taken to be: the estimate is exact for short steps only.
 DOUBT = 1.25
 # A step that leaves less than this part of the way is stretched to its end.
@@ -100,6 +102,7 @@ class _Controlled:
 
     def _try(self, time: float, h: float) -> tuple[float, str]:
         """The error, and where it is largest; or why there was no step."""
+        self._refused = MOST_SHRINK * h
         try:
             advance_fully(self._inner, time, h)
             self._watch.read_whole()
@@ -107,7 +110,7 @@ class _Controlled:
             advance_fully(self._inner, time, 0.5 * h)
             advance_fully(self._inner, time + 0.5 * h, 0.5 * h)
         except REFUSALS as refusal:
-            self._refused = shorter(h, refusal)
+            self._refused = shorter(time, h, refusal)
             return math.inf, str(refusal)
         return self._watch.error()
 
@@ -118,7 +121,7 @@ class _Controlled:
 
     def _accept(self, h: float, error: float) -> None:
         wanted, before = self._memory
-        error = max(error, 1e-10)  # a step without error grows as much as one may
+        error = max(error, LEAST_ERROR)
         order = self._settings.order + 1
         factor = SAFETY * error ** (-THIS_ERROR / order) * before ** (LAST_ERROR / order)
         grown = h * min(MOST_GROWTH, max(MOST_SHRINK, factor))

@@ -14,10 +14,16 @@ from simloop.master.snapshot import Snapshot
 REFUSALS = (StepDiscardedError, LoopError)
 
 
-def shorter(h: float, refusal: StepDiscardedError | LoopError) -> float:
-    """How long the next try should be, s: as far as the unit came, or half."""
-    if isinstance(refusal, StepDiscardedError) and 0.0 < refusal.done < h:
-        return refusal.done
+# A unit that came farther than this part of a step may mean all of it and miss it by a rounding: it is asked for half.
+ALMOST = 1.0 - 1e-9
+
+
+def shorter(time: float, h: float, refusal: StepDiscardedError | LoopError) -> float:
+    """How long the next try from `time` should be, s, after one of h s: as far as the unit came, or half."""
+    if isinstance(refusal, StepDiscardedError) and refusal.time is not None:
+        came = refusal.time + refusal.done - time
+        if 0.0 < came < ALMOST * h:
+            return came
     return 0.5 * h
 
 
@@ -54,6 +60,6 @@ class _Retrying:
             except REFUSALS as refusal:
                 self._account.reject(time, h, str(refusal))
                 self._start.restore()
-                h = shorter(h, refusal)
+                h = shorter(time, h, refusal)
                 if h < self._smallest:
                     raise StepTooSmallError(time, h, str(refusal)) from refusal
