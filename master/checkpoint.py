@@ -77,7 +77,8 @@ class Kept:
             np.savez(file, **arrays)  # type: ignore[arg-type]
         half.replace(path)
 
-    def read(self, path: Path) -> Saved:
+    def read(self, path: Path, steps: int) -> Saved:
+        """For a run of so many macro steps."""
         self.check_components()
         try:
             with np.load(path, allow_pickle=False) as file:
@@ -90,6 +91,8 @@ class Kept:
             raise SimloopError(f"{str(path)!r} is not a checkpoint: {error}") from error
         if about.get("signature") != self.signature:
             raise SimloopError(f"{str(path)!r} is a checkpoint of another system, algorithm or step")
+        if saved.done > steps:
+            raise SimloopError(f"{str(path)!r} was written after {saved.done} steps, the run is of {steps} only")
         return saved
 
     def restore(self, saved: Saved) -> int:

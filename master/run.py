@@ -63,7 +63,7 @@ def run(
     loop = _Loop(system, algorithm, h, Account() if account is None else account)
     loop.plan(writes, end)
     mark = -1 if checkpoint is None else checkpoint.check(loop.kept, h, steps)
-    loop.start(resume)
+    loop.start(resume, steps)
     try:
         while loop.done < steps and keep_going(loop.done):
             loop.macro_step()
@@ -94,8 +94,8 @@ class _Loop:
         self._writes = sorted(writes, key=lambda write: write.time)
         _check_writes(self._system, self._writes, self._skip, end)
 
-    def start(self, resume: Path | None) -> None:
-        saved = None if resume is None else self.kept.read(resume)
+    def start(self, resume: Path | None, steps: int) -> None:
+        saved = None if resume is None else self.kept.read(resume, steps)
         initialize(self._system)
         self._binding.restart(0.0)
         self._begin = wall.perf_counter()

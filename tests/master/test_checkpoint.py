@@ -54,6 +54,9 @@ def test_a_checkpoint_of_something_else_is_refused_before_anything_moves(tmp_pat
         system = oscillators()
         with pytest.raises(SimloopError, match="another system, algorithm or step"):
             run(system, make(system), step=step, duration=2, resume=path)  # type: ignore[operator]
+    system = oscillators()
+    with pytest.raises(SimloopError, match="written after 2 steps, the run is of 1 only"):
+        run(system, jacobi(system), step="1/2", duration="1/2", resume=path)
     path.write_bytes(b"no checkpoint")
     system = oscillators()
     with pytest.raises(SimloopError, match="is not a checkpoint"):
