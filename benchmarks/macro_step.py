@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from simloop.fmus.export import build
-from simloop.master import Claimed, FmuComponent, Set, System, Transfer, simulation_in_the_loop
-from simloop.master.clock import Clock
+from simloop.master import Account, Claimed, FmuComponent, Set, System, Transfer, simulation_in_the_loop
+from simloop.master.binding import Binding
+from simloop.master.initialization import initialize
 from simloop.master.recorder import Recorder
-from simloop.master.schedule import Operation, bind, written_inputs
+from simloop.master.schedule import Operation, written_inputs
 from simloop.models.robot import Box, Robot
 from simloop.models.robots.sphere import ROBOT as SPHERE
 from simloop.models.robots.yumi import ROBOT as YUMI
@@ -50,7 +51,7 @@ class RawCalls:
 
 
 def make_loop(
-    robot: Robot, folder: Path, raw: RawCalls | None = None
+    robot: Robot, folder: Path, raw: RawCalls | None = None, *, timed: bool = False
 ) -> tuple[Callable[[], None], System, list[tuple[str, Callable[[], None]]]]:
     """A call that makes one macro step and commits it, and its parts in order, with a name each."""
     system = System()
@@ -66,18 +67,17 @@ def make_loop(
     system.set("plant.mass_error", 0.1)
     system.set("planner.goal[3]", 1.0)
     schedule = simulation_in_the_loop(system)
-    clock = Clock()
-    clock.h = H
-    actions = bind(system, schedule, clock)
+    binding = Binding(system, Account(timed=timed))
+    stepper = binding.bind(schedule)
+    actions = binding.actions(schedule)
+    binding.clock.h = H
     recorder = Recorder(system, skip=written_inputs(schedule))
-    system.initialize()
+    initialize(system)
     step = 0
 
     def macro_step() -> None:
         nonlocal step
-        clock.time = step / 2000
-        for action in actions:
-            action()
+        stepper.advance(step / 2000, H)
         step += 1
         recorder.commit(step / 2000)
 
@@ -113,6 +113,7 @@ def measure(robot: Robot, folder: Path) -> None:
     listened()
     calls = tuple(raw.made)
     macro_step, system, _ = make_loop(robot, folder)
+    timed_step, timed_system, _ = make_loop(robot, folder, timed=True)
     empty = listened_system.components["plant"].instance.optional("fmi2GetVersion")  # type: ignore[attr-defined]
 
     def bare() -> None:
@@ -123,8 +124,8 @@ def measure(robot: Robot, folder: Path) -> None:
         for _, arguments in calls:
             empty(*arguments)
 
-    rounds = [(time_of(macro_step), time_of(bare), time_of(crossing)) for _ in range(ROUNDS)]
-    whole, alone, across = (1e6 * statistics.median(column) / STEPS for column in zip(*rounds, strict=True))
+    rounds = [(time_of(macro_step), time_of(bare), time_of(crossing), time_of(timed_step)) for _ in range(ROUNDS)]
+    whole, alone, across, timed = (1e6 * statistics.median(column) / STEPS for column in zip(*rounds, strict=True))
     units = alone - across
     print(f"{robot.name}: {len(robot.home)} joints, {len(calls)} FMI calls a macro step")
     print(f"  macro step                  {whole:7.1f} us   {1e6 * H / whole:5.2f} times as fast as real time at 2 kHz")
@@ -132,7 +133,8 @@ def measure(robot: Robot, folder: Path) -> None:
     print(f"  of that crossing ctypes     {across:7.1f} us")
     print(f"  master's share              {100 * (whole - alone) / whole:7.1f} %   ", end="")
     print(f"with ctypes counted as the master's {100 * (whole - units) / whole:5.1f} %")
-    for each in (system, listened_system):
+    print(f"  with a timed account        {timed:7.1f} us   ratio timed / not timed {timed / whole:5.3f}")
+    for each in (system, timed_system, listened_system):
         each.close()
 
 

@@ -112,13 +112,17 @@ class Port:
 
 @dataclass(frozen=True)
 class Variable:
-    """A scalar variable as a host sees it; causality and type are spelled as FMI 2.0 does."""
+    """A scalar variable as a host sees it; causality and type are spelled as FMI 2.0 does.
+
+    No output depends on an input directly: outputs change in steps only.
+    """
 
     name: str
     causality: str
     type: str
     unit: str
     reference: int
+    dependencies: tuple[str, ...] = ()
 
 
 class Slave(Fmi2Slave):

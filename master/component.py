@@ -26,7 +26,6 @@ __all__ = [
     "Value",
     "Variable",
     "Vector",
-    "bind_step",
     "elements",
     "find_variable",
 ]
@@ -58,11 +57,17 @@ class Variable:
     dependencies: tuple[str, ...] | None = None
 
 
+def is_real(variable: Variable) -> bool:
+    """Whether it is a number that can change smoothly."""
+    return family(variable) is Family.REAL
+
+
 class Component(Protocol):
     """Legal order: `set` parameters and inputs, `initialize`, then any of set, step, get, save, restore; `close`.
 
-    Numbers of every type travel as doubles. `reader` and `writer` bind variables to an array once, so that the
-    loop moves values without looking anything up or allocating.
+    `initialize` is `enter_initialization`, set and get as often as needed, `exit_initialization`. Numbers of every type
+    travel as doubles. `reader` and `writer` bind variables to an array once, so that the loop moves values without
+    looking anything up or allocating.
     """
 
     name: str
@@ -70,8 +75,13 @@ class Component(Protocol):
     can_rollback: bool
     cannot_because: str
     """Why it cannot be rolled back, where it cannot."""
+    can_serialize: bool
+    input_derivatives: int
+    """Up to which order it takes derivatives of its Real inputs, 0 where it takes none."""
 
     def initialize(self, time: float) -> None: ...
+    def enter_initialization(self, time: float) -> None: ...
+    def exit_initialization(self) -> None: ...
     def set(self, name: str, value: Value) -> None: ...
     def get(self, name: str) -> Value: ...
     def reader(self, names: Sequence[str], target: Vector) -> Action:
@@ -79,6 +89,9 @@ class Component(Protocol):
 
     def writer(self, names: Sequence[str], source: Vector) -> Action:
         """A call that sets the variables from `source`."""
+
+    def derivative_writer(self, names: Sequence[str], order: int, source: Vector) -> Action:
+        """A call that sets the derivatives of that order of Real inputs, for the next step."""
 
     def step(self, time: float, h: float) -> float:
         """Advance from `time` by h s; how far it came: h, or less where the unit refused to go on. Error: UnitError."""
@@ -88,6 +101,12 @@ class Component(Protocol):
 
     def restore(self, state: Any) -> None:
         """Be in `state` exactly: what follows must not depend on what came between."""
+
+    def serialize(self, state: Any) -> bytes:
+        """A saved state as bytes that another process can restore."""
+
+    def deserialize(self, data: bytes) -> Any:
+        """The state that `serialize` wrote, to be restored."""
 
     def close(self) -> None: ...
 
@@ -110,18 +129,6 @@ def elements(component: Component, name: str) -> list[str]:
     if not matches:
         find_variable(component, name)
     return [n for _, n in sorted(matches)]
-
-
-def bind_step(component: Component) -> Callable[[float, float], None]:
-    """A call that steps from a time by h s; to come short of it is an error."""
-    step = component.step
-
-    def step_fully(time: float, h: float) -> None:
-        done = step(time, h)
-        if done != h:
-            raise UnitError(component.name, "a step", f"it came {done:.9g} s far of {h:.9g} s", time)
-
-    return step_fully
 
 
 NOT_OFFERED = "the unit does not offer to save and restore its state"
@@ -148,19 +155,24 @@ class ObjectComponent:
         self.name = name
         self.can_rollback = can_rollback
         self.cannot_because = "" if can_rollback else NOT_OFFERED
-        self._unit = unit
+        self.can_serialize = can_rollback and hasattr(unit, "_fmu_state_to_bytes")
+        self.input_derivatives = 0
+        self._unit: Any = unit
         self._time = 0.0
-        self.variables: Mapping[str, Variable] = {
-            v.name: v if isinstance(v, Variable) else Variable(v.name, v.causality, v.type, v.unit, v.reference)
-            for v in unit.variables()
-        }
+        self.variables: Mapping[str, Variable] = {v.name: _as_variable(v) for v in unit.variables()}
 
     def initialize(self, time: float) -> None:
+        self.enter_initialization(time)
+        self.exit_initialization()
+
+    def enter_initialization(self, time: float) -> None:
+        self._time = time
+
+    def exit_initialization(self) -> None:
         try:
             self._unit.exit_initialization_mode()
         except (ArithmeticError, ValueError) as error:
-            raise UnitError(self.name, "its start", str(error), time) from error
-        self._time = time
+            raise UnitError(self.name, "its start", str(error), self._time) from error
 
     def set(self, name: str, value: Value) -> None:
         variable = find_variable(self, name)
@@ -172,7 +184,7 @@ class ObjectComponent:
     def get(self, name: str) -> Value:
         variable = find_variable(self, name)
         if family(variable) is Family.TEXT:
-            return self._unit.get_string([variable.reference])[0]
+            return str(self._unit.get_string([variable.reference])[0])
         return float(self._unit.ports[variable.reference])
 
     def reader(self, names: Sequence[str], target: Vector) -> Action:
@@ -213,5 +225,25 @@ class ObjectComponent:
     def restore(self, state: Any) -> None:
         self._unit.restore(state)
 
+    def derivative_writer(self, names: Sequence[str], order: int, source: Vector) -> Action:
+        raise ValueError(f"{self.name} takes no derivatives of its inputs")
+
+    def serialize(self, state: Any) -> bytes:
+        data: bytes = self._unit._fmu_state_to_bytes(state)
+        return data
+
+    def deserialize(self, data: bytes) -> Any:
+        try:
+            return self._unit._fmu_state_from_bytes(data)
+        except ValueError as error:
+            raise UnitError(self.name, "reading a saved state", str(error)) from error
+
     def close(self) -> None:
         pass
+
+
+def _as_variable(v: Any) -> Variable:
+    """A plain unit's own variable as the master's."""
+    if isinstance(v, Variable):
+        return v
+    return Variable(v.name, v.causality, v.type, v.unit, v.reference, dependencies=v.dependencies)

@@ -64,6 +64,7 @@ class FmiInstance:
     def __init__(self, name: str, description: Description, folder: Path, path: Path) -> None:
         self.name, self.description, self.folder, self.path = name, description, folder, path
         self.time = 0.0
+        self.input_derivatives = 0
         self.dead = False
         self.failed = False
         self.started = False
@@ -90,7 +91,10 @@ class FmiInstance:
         """The functions that it must have, beyond those for its types and its state."""
 
     @abstractmethod
-    def initialize(self, time: float) -> None: ...
+    def enter_initialization(self, time: float) -> None: ...
+
+    @abstractmethod
+    def exit_initialization(self) -> None: ...
 
     @abstractmethod
     def step(self, time: float, h: float) -> float: ...
@@ -104,6 +108,10 @@ class FmiInstance:
 
     @abstractmethod
     def set_texts(self, kind: str, reference: int, values: Sequence[Any]) -> None: ...
+
+    def derivative_writer(self, references: Sequence[int], order: int, source: NDArray[np.float64]) -> Action:
+        """A call that sets the derivatives of that order of inputs, for the next step."""
+        raise ValueError(f"{self.name} takes no derivatives of its inputs")
 
     def _load(self) -> ctypes.CDLL:
         identifier = self.description.abilities.modelIdentifier

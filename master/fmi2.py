@@ -16,11 +16,15 @@ from fmpy.fmi2 import (
 )
 from fmpy.logging import addLoggerProxy
 from numpy.typing import NDArray
+from simloop.master.component import Action
 from simloop.master.errors import UnitError
 from simloop.master.fmi import DISCARD, FmiInstance, address, hear
 
 _CO_SIMULATION = 1
 _LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
+# Derivatives of inputs beyond this order are not sent.
+HIGHEST_DERIVATIVE = 2
+_SET_DERIVATIVES = "fmi2SetRealInputDerivatives"
 
 
 # fmpy's proxy, which formats a unit's variadic messages, keeps one listener for the whole process.
@@ -41,9 +45,17 @@ class Fmi2Instance(FmiInstance):
     }
 
     def _required(self) -> Iterable[str]:
-        return ("Instantiate", "SetupExperiment", "EnterInitializationMode", "ExitInitializationMode")
+        derivatives = ("SetRealInputDerivatives",) if self.description.abilities.canInterpolateInputs else ()
+        return (
+            "Instantiate",
+            "SetupExperiment",
+            "EnterInitializationMode",
+            "ExitInitializationMode",
+            *derivatives,
+        )
 
     def _instantiate(self) -> int | None:
+        self.input_derivatives = HIGHEST_DERIVATIVE if self.description.abilities.canInterpolateInputs else 0
         self._callbacks = fmi2CallbackFunctions()
         self._callbacks.logger = _LOGGER
         self._callbacks.componentEnvironment = self.environment
@@ -67,13 +79,27 @@ class Fmi2Instance(FmiInstance):
     def _arguments(self, kind: str, buffer: NDArray[Any]) -> tuple[Any, ...]:
         return (address(buffer),)
 
-    def initialize(self, time: float) -> None:
+    def enter_initialization(self, time: float) -> None:
         self.time = time
         zero = ctypes.c_double(0.0)
         self.call("fmi2SetupExperiment", self._no, zero, ctypes.c_double(time), self._no, zero)
         self.call("fmi2EnterInitializationMode")
+
+    def exit_initialization(self) -> None:
         self.call("fmi2ExitInitializationMode")
         self.started = True
+
+    def derivative_writer(self, references: Sequence[int], order: int, source: NDArray[np.float64]) -> Action:
+        count = len(references)
+        addresses, orders = (ctypes.c_uint * count)(*references), (ctypes.c_int * count)(*([order] * count))
+        arguments = (addresses, ctypes.c_size_t(count), orders, address(source))
+
+        def write() -> None:
+            self.call(_SET_DERIVATIVES, *arguments)
+
+        # The arguments have the buffer's address only; this keeps it where it is.
+        write.buffer = source  # type: ignore[attr-defined]
+        return write
 
     def step(self, time: float, h: float) -> float:
         if self.dead:

@@ -94,10 +94,12 @@ class Fmi3Instance(FmiInstance):
     def _arguments(self, kind: str, buffer: NDArray[Any]) -> tuple[Any, ...]:
         return (address(buffer),) if kind == "Clock" else (address(buffer), ctypes.c_size_t(len(buffer)))
 
-    def initialize(self, time: float) -> None:
+    def enter_initialization(self, time: float) -> None:
         self.time = time
         zero = ctypes.c_double(0.0)
         self.call("fmi3EnterInitializationMode", self._no, zero, ctypes.c_double(time), self._no, zero)
+
+    def exit_initialization(self) -> None:
         self.call("fmi3ExitInitializationMode")
         self.started = True
         if self._has_events:

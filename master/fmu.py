@@ -50,12 +50,22 @@ class FmuComponent:
         self.cannot_because = self.verdict.state.words()
         kind: type[FmiInstance] = Fmi2Instance if self.description.version == 2 else Fmi3Instance
         self.instance = kind(name, self.description, folder, self.path)
+        abilities = self.description.abilities
+        self.can_serialize = self.can_rollback and bool(abilities.canSerializeFMUstate)
+        self.input_derivatives = self.instance.input_derivatives
         self.step, self.save, self.restore = self.instance.step, self.instance.save, self.instance.restore
         self._finish.detach()
         self._finish = weakref.finalize(self, _release, self.instance, folder)
 
     def initialize(self, time: float) -> None:
-        self.instance.initialize(time)
+        self.instance.enter_initialization(time)
+        self.instance.exit_initialization()
+
+    def enter_initialization(self, time: float) -> None:
+        self.instance.enter_initialization(time)
+
+    def exit_initialization(self) -> None:
+        self.instance.exit_initialization()
 
     def set(self, name: str, value: Value) -> None:
         variable = find_variable(self, name)
@@ -100,6 +110,9 @@ class FmuComponent:
     def writer(self, names: Sequence[str], source: Vector) -> Action:
         moves = [self._writer_of_type(*group, source) for group in self._by_type(names, source)]
         return _in_turn(moves)
+
+    def derivative_writer(self, names: Sequence[str], order: int, source: Vector) -> Action:
+        return self.instance.derivative_writer([find_variable(self, name).reference for name in names], order, source)
 
     def _by_type(self, names: Sequence[str], array: Vector) -> list[tuple[str, list[Variable], list[int]]]:
         """For each type its variables and their places in `array`."""

@@ -1,4 +1,4 @@
-"""Records committed steps: one row a macro step, one read a component."""
+"""Records committed steps: one row a step, one read a component."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from simloop.master.account import Account
 from simloop.master.component import Vector
 from simloop.master.result import Result
 from simloop.master.system import System
@@ -55,10 +56,24 @@ class Recorder:
         self._chunks[-1][self._used] = self._row
         self._used += 1
 
-    def result(self, *, complete: bool) -> Result:
+    def rows(self) -> Vector:
+        """All that was committed, a row a step."""
         rows = self._chunks[:-1] + [chunk[: self._used] for chunk in self._chunks[-1:]]
-        table = np.concatenate(rows) if rows else np.empty((0, len(self._row)))
+        return np.concatenate(rows) if rows else np.empty((0, len(self._row)))
+
+    def take(self, rows: Vector) -> None:
+        """Go on after these rows."""
+        whole, self._used = divmod(len(rows), _CHUNK_ROWS)
+        self._chunks = [rows[i * _CHUNK_ROWS : (i + 1) * _CHUNK_ROWS].copy() for i in range(whole)]
+        if self._used:
+            self._chunks.append(np.empty((_CHUNK_ROWS, len(self._row))))
+            self._chunks[-1][: self._used] = rows[whole * _CHUNK_ROWS :]
+        else:
+            self._used = _CHUNK_ROWS
+
+    def result(self, account: Account, *, complete: bool) -> Result:
+        table = self.rows()
         columns = {
             name: np.ascontiguousarray(table[:, place]).astype(kind) for name, (place, kind) in self._columns.items()
         }
-        return Result(columns, complete=complete)
+        return Result(columns, complete=complete, account=account)

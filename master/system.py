@@ -182,14 +182,19 @@ class System:
         if loose:
             raise WiringError(f"nothing drives {', '.join(loose)}: connect an output to it or set it")
 
-    def initialize(self, time: float = 0.0) -> None:
+    def enter_initialization(self, time: float = 0.0) -> None:
+        """Set what was given from outside and let every component begin its initialisation."""
         if self._started:
             raise SimloopError("this system has run already; make a new one for another run")
         self._started = True
         for (name, variable), value in self.values.items():
             self.components[name].set(variable, value)
         for component in self.components.values():
-            component.initialize(time)
+            component.enter_initialization(time)
+
+    def exit_initialization(self) -> None:
+        for component in self.components.values():
+            component.exit_initialization()
 
     def close(self) -> None:
         for component in self.components.values():

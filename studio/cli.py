@@ -75,6 +75,7 @@ _tool_option = click.option(
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
 @click.option("--pace", type=float, help="Run by the wall clock: 1 is real time, 0.5 half as fast.")
 @click.option("--strict", is_flag=True, help="Stop a paced run at the first deadline that it misses.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what each unit cost: steps, rollbacks, seconds.")
 def run_command(
     scenario: str,
     robot: str | None,
@@ -89,6 +90,7 @@ def run_command(
     csv: bool,
     pace: float | None,
     strict: bool,
+    verbose: bool,
 ) -> None:
     """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html.
 
@@ -121,12 +123,15 @@ def run_command(
             writes=tuple(map(_timed_write, writes)),
             pace=pace,
             strict=strict,
+            timed=verbose,
         )
         folder = out or Path("runs") / scenario
         command = shlex.join(["simloop", *sys.argv[1:]])
         with _progress_bar(scenario) as progress:
             finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress)
         _tell(request, finished, folder)
+        for line in finished.outcome.result.account.lines() if verbose else ():
+            click.echo(line)
     if finished.stopped_by is not None:
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:

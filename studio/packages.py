@@ -16,18 +16,18 @@ from simloop.master import (
     FmuComponent,
     Locate,
     Result,
-    Schedule,
     SimloopError,
-    Step,
+    StepError,
     System,
     TimedWrite,
-    Transfer,
-    UnitError,
+    jacobi,
     run,
 )
 from simloop.master.component import Value
 from simloop.master.drawing import draw
-from simloop.master.run import check_writes, exact_seconds
+from simloop.master.run import check_writes
+from simloop.master.schedule import written_inputs
+from simloop.master.seconds import exact_seconds
 from simloop.master.ssp import LoadedSystem, ScheduleNote, load_ssp, write_ssp
 from simloop.studio import scenarios
 from simloop.studio.runner import (
@@ -108,22 +108,17 @@ def _run(request: PackageRequest, loaded: LoadedSystem, progress: Progress, stop
         for target, change in _targets(loaded, name, value):
             system.set(target, change)
     watch = Watch(progress, int(seconds / h), stopped)
-    schedule = note.schedule(system) if note else step_all_then_transfer(system)
+    schedule = note.schedule(system) if note else jacobi(system)
     error = None
     try:
         writes = _all_writes(request, loaded, seconds)
         result = run(system, schedule, step=h, duration=seconds, writes=writes, keep_going=watch.keep_going)
-    except UnitError as failure:
+    except StepError as failure:
         if failure.result is None:
             raise
         result, error = failure.result, failure
     status = "complete" if result.complete else "failed" if error else "interrupted"
     return PackageRun(loaded, result, h, seconds, status, error, stopped())
-
-
-def step_all_then_transfer(system: System) -> Schedule:
-    """Every component steps with the inputs that the last step left it, then all outputs move: Jacobi's way."""
-    return (*map(Step, system.components), *map(Transfer, system.connections()))
 
 
 def _targets(loaded: LoadedSystem, name: str, value: Given) -> list[tuple[str, Given | float]]:
@@ -214,7 +209,7 @@ def export_package(request: Request, path: Path) -> Path:
         located = (plant_step.indicator, plant_step.tolerance) if isinstance(plant_step, Locate) else None
         note = ScheduleNote({}, request.h, located, request.all_writes())
         # A schedule or a name that cannot be is told now, not to whoever opens the package.
-        check_writes(system, note.writes, note.schedule(system), request.seconds)
+        check_writes(system, note.writes, written_inputs(note.schedule(system)), request.seconds)
         return write_ssp(system, path, f"simloop {scenario.name}", stop=float(request.seconds), note=note)
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from simloop.fmus.export import UNITS, build, instantiate
 from simloop.master import (
+    Account,
     Claimed,
     Component,
     FmuComponent,
@@ -30,6 +31,7 @@ from simloop.master import (
     Result,
     SimloopError,
     Step,
+    StepError,
     System,
     TimedWrite,
     UnitError,
@@ -38,8 +40,8 @@ from simloop.master import (
 )
 from simloop.master.component import Value
 from simloop.master.pace import EDGES
-from simloop.master.run import exact_seconds
 from simloop.master.schedule import Operation
+from simloop.master.seconds import exact_seconds
 from simloop.studio.report import write_report
 from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings
 
@@ -71,6 +73,8 @@ class Request:
     goes."""
     strict: bool = False
     """Whether a missed deadline ends a paced run."""
+    timed: bool = False
+    """Whether the account says where the time goes."""
 
     @property
     def h(self) -> Fraction:
@@ -219,10 +223,18 @@ def _run_once(
         assemble(system, request.scenario, settings, make)
         parameters = {f"{component}.{variable}": value for (component, variable), value in system.values.items()}
         schedule = simulation_in_the_loop(system, plant_step=plant_step_for(parameters))
-        times = {"step": request.h, "duration": request.seconds}
         try:
-            result = run(system, schedule, **times, writes=request.all_writes(), keep_going=watch.keep_going, pace=pace)
-        except UnitError as error:
+            result = run(
+                system,
+                schedule,
+                step=request.h,
+                duration=request.seconds,
+                writes=request.all_writes(),
+                keep_going=watch.keep_going,
+                pace=pace,
+                account=Account(timed=request.timed),
+            )
+        except StepError as error:
             if error.result is None:
                 raise
             return error.result, parameters, error
@@ -321,6 +333,7 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
         "parameters": parameters,
         "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in request.all_writes()],
         "summary": {key: _describe_figure(figure) for key, figure in finished.figures.items()},
+        "account": finished.outcome.result.account.describe(),
         "units": _hashes(sorted((folder / "units").glob("*.fmu"))),
         "inputs": _hashes(folder.glob(TABLE)),
         "versions": versions(),

@@ -9,7 +9,7 @@ from html import escape
 
 from simloop.master.drawing.boxes import HEAD, MARGIN, Arrow, Box, Layout, Point
 from simloop.master.drawing.placing import lay_out
-from simloop.master.loops import algebraic_loops
+from simloop.master.structure import algebraic_loops
 from simloop.master.system import Connection, System
 from simloop.master.transform import Elementwise, Linear, Transform
 
@@ -72,7 +72,7 @@ class _Labels:
 
 def draw(system: System, name: str) -> str:
     """The text of an SVG file."""
-    loops = algebraic_loops(system)
+    loops = [{end for wire in loop.wires for end in wire.ends} for loop in algebraic_loops(system)]
     wires = _wires(system, loops)
     labels = _Labels(wires)
     layout = lay_out(list(system.components), [wire.arrow for wire in wires], labels.width)
@@ -108,7 +108,7 @@ def _about(system: System, wires: Sequence[_Wire], loops: int) -> str:
     return ", ".join([*counted, number(loops, "algebraic loop") + (" (in colour)" if loops else "")])
 
 
-def _wires(system: System, loops: Sequence[frozenset[tuple[str, str]]]) -> list[_Wire]:
+def _wires(system: System, loops: Sequence[set[tuple[str, str]]]) -> list[_Wire]:
     found: dict[Arrow, tuple[int, str, int | None]] = {}
     for connection in system.connections():
         for i, (output, taken) in enumerate(zip(connection.outputs, connection.inputs, strict=True)):

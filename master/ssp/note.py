@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from xml.etree.ElementTree import SubElement
 
-from simloop.master.run import TimedWrite, exact_seconds
+from simloop.master.run import TimedWrite
 from simloop.master.schedule import Locate, Operation, Schedule
+from simloop.master.seconds import exact_seconds
 from simloop.master.simulation_in_the_loop import simulation_in_the_loop
 from simloop.master.ssp.xml import ANNOTATION, Element, SspError, need, number
 from simloop.master.system import System

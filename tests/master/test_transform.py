@@ -96,8 +96,8 @@ def test_each_element_of_a_vector_has_its_own_conversion() -> None:
     giver, taker = FunctionUnit(outputs=["y[1]", "y[2]", "y[3]"]), FunctionUnit(inputs=["u[1]", "u[2]", "u[3]"])
     given_, taken = giver.variables(), taker.variables()
     for i, (of, to) in enumerate(zip(units, [METRE, METRE, KELVIN], strict=True)):
-        given_[i] = type(given_[i])(f"y[{i + 1}]", "output", "Real", of.name, i, of)
-        taken[i] = type(taken[i])(f"u[{i + 1}]", "input", "Real", to.name, i, to)
+        given_[i] = type(given_[i])(f"y[{i + 1}]", "output", "Real", of.name, i, measure=of)
+        taken[i] = type(taken[i])(f"u[{i + 1}]", "input", "Real", to.name, i, measure=to)
     system = System([ObjectComponent("a", giver), ObjectComponent("b", taker)])
     system.connect("a.y", "b.u")
     giver.ports[:] = [5.0, 6.0, 7.0]

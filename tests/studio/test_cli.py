@@ -47,6 +47,20 @@ def test_a_run_leaves_its_record(finished_run: Path) -> None:
     assert (finished_run / "units/plant.fmu").exists()
 
 
+def test_the_account_is_on_record_and_on_the_terminal_when_asked_for(finished_run: Path, tmp_path: Path) -> None:
+    """In the loop of S1 the control simulation alone steps twice, and takes the first back."""
+    record = json.loads((finished_run / "run.json").read_text(encoding="utf-8"))
+    steps = record["rows"] - 1
+    once = {"steps": steps, "undone": 0, "saves": 0, "rollbacks": 0}
+    assert record["account"]["commits"] == steps
+    assert record["account"]["components"]["plant"] == once
+    twice = {"steps": 2 * steps, "undone": steps, "saves": steps, "rollbacks": steps}
+    assert record["account"]["components"]["control"] == twice
+    said = call("run", "sphere-step", "--duration", "1/10", "-v", "--out", tmp_path / "out").output
+    assert "20 steps committed, 0 rejected" in said
+    assert re.search(r"control +steps 40, undone 20, saves 20, rollbacks 20, seconds inside", said)
+
+
 def test_the_columns_have_the_names_that_are_promised(finished_run: Path) -> None:
     names = pyarrow.parquet.read_schema(finished_run / "signals.parquet").names
     promised = "planner.q_d[1] control.tau[1] control.tau_replay[1] control.v_d[1] plant.q[1] plant.v[1]"
