@@ -11,7 +11,8 @@ setup(
     ext_modules=[
         Extension(
             "simloop.fmus._shell",
-            ["cffi_build/fmi2_shell.c"],
+            [f"cffi_build/fmi2_{part}.c" for part in ("shell", "python", "process", "choose")],
+            depends=["cffi_build/fmi2.h", "cffi_build/fmi2_unit.h", "cffi_build/fmi2_engines.h"],
             define_macros=[("Py_LIMITED_API", "0x030b0000")],
             py_limited_api=True,
             extra_compile_args=warnings,

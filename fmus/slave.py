@@ -8,7 +8,6 @@ saved and restored between any two of these. A restored state brings its paramet
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import json
 import math
 import re
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from pythonfmu import Boolean, Fmi2Causality, Fmi2Slave, Integer, Real, String
 from pythonfmu.default_experiment import DefaultExperiment
 from pythonfmu.enums import Fmi2Variability
-from simloop.fmus.resources import UNIT
+from simloop.fmus.resources import UNIT, this_version
 from simloop.fmus.state import UnitState, copy_into, duplicate, from_bytes, to_bytes
 
 Vector = NDArray[np.float64]
@@ -115,7 +114,6 @@ class Slave(Fmi2Slave):
 
     author = None
     license = "Apache-2.0"
-    version = importlib.metadata.version("simloop")
 
     def __init__(self, instance_name: str, resources: str, ports: Sequence[Port], state: type[UnitState], **parts: Any):
         """`parts` are the first values of the fields of `state` beyond those of UnitState."""
@@ -375,13 +373,24 @@ def _scalar(name: str, port: Port, start: Any) -> Any:
     return kind(name, **common) if port.role is Role.OUTPUT else kind(name, start=start, **common)
 
 
+def misfit(resources: str) -> str:
+    """Why this installation cannot run the unit of that resources folder; empty when it can."""
+    needed = json.loads((_folder(resources) / UNIT).read_text(encoding="utf-8"))["version"]
+    here = this_version()
+    return "" if here == needed else f"has simloop {here}, but the unit was exported by simloop {needed}"
+
+
 def load(resources: str, instance_name: str, guid: str) -> Slave:
     """The unit whose resources folder (a file URI or a path) is given; what the FMI library calls."""
-    uri = re.match(r"file:", resources)
-    folder = Path(urllib.request.url2pathname(urllib.parse.urlparse(resources).path) if uri else resources)
+    folder = _folder(resources)
     unit = json.loads((folder / UNIT).read_text(encoding="utf-8"))
     if guid != unit["guid"]:
         raise ValueError(f"{instance_name}: the host asked for GUID {guid}, but this unit is {unit['guid']}")
     kind = getattr(importlib.import_module(unit["module"]), unit["class"])
     slave: Slave = kind(instance_name=instance_name, resources=str(folder))
     return slave
+
+
+def _folder(resources: str) -> Path:
+    uri = re.match(r"file:", resources)
+    return Path(urllib.request.url2pathname(urllib.parse.urlparse(resources).path) if uri else resources)
