@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import importlib.util
 import io
 import json
@@ -19,16 +20,18 @@ from simloop.fmus import serve, start_script
 from simloop.fmus.collision import Collision
 from simloop.fmus.computed_torque import ComputedTorque
 from simloop.fmus.control import Control
+from simloop.fmus.documentation import write_page
 from simloop.fmus.gate import Gate
 from simloop.fmus.operator import Operator
+from simloop.fmus.packing import Pack, installed
 from simloop.fmus.path import PathPlanner
 from simloop.fmus.pid import Pid
 from simloop.fmus.planner import Planner
 from simloop.fmus.plant import Plant
 from simloop.fmus.playback import Playback
-from simloop.fmus.packing import Pack, installed
 from simloop.fmus.resources import MODEL, NEEDS, PYTHON, REQUIREMENTS, START, UNIT, this_version
 from simloop.fmus.slave import Slave
+from simloop.models.picture import draw
 from simloop.models.robot import Obstacle, Robot, scene_mjcf
 
 UNITS: dict[str, Callable[..., Slave]] = {
@@ -64,9 +67,10 @@ def build(kind: str, robot: Robot, path: Path, obstacles: tuple[Obstacle, ...] =
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         _write_resources(folder, kind, robot, obstacles, guid="")
-        description = _describe(kind, robot, folder)
+        slave = UNITS[kind](instance_name=kind, resources=str(folder))
+        description = describe(kind, robot, slave)
         parts = {"library": shell_library().read_bytes(), **_travelling(kind, robot, pack)}
-        guid = _guid(tostring(description), *parts.values(), *(file.read_bytes() for file in sorted(folder.iterdir())))
+        guid = make_guid(tostring(description), *parts.values(), *(file.read_bytes() for file in sorted(folder.iterdir())))
         _write_resources(folder, kind, robot, obstacles, guid)
         description.set("guid", guid)
         entries = {library_path(description): parts.pop("library")}
@@ -74,7 +78,7 @@ def build(kind: str, robot: Robot, path: Path, obstacles: tuple[Obstacle, ...] =
     # Which interpreter this is does not change what the unit is, so it stays out of the GUID.
     resources[PYTHON] = sys.executable.encode()
     entries |= {f"resources/{name}": data for name, data in resources.items()}
-    return write_archive(path, description, entries)
+    return write_archive(path, description, entries | document(slave, description, robot))
 
 
 def build_all(
@@ -123,8 +127,8 @@ def _write_resources(folder: Path, kind: str, robot: Robot, obstacles: tuple[Obs
     (folder / MODEL).write_text(scene_mjcf(robot, obstacles), encoding="utf-8")
 
 
-def _describe(kind: str, robot: Robot, resources: Path) -> Element:
-    slave = UNITS[kind](instance_name=kind, resources=str(resources))
+def describe(kind: str, robot: Robot, slave: Slave) -> Element:
+    """The model description of a unit, but for its GUID."""
     slave.modelName = f"simloop_{kind}"
     description = slave.to_xml()
     description.set("modelName", f"simloop.{robot.name}.{kind}")
@@ -132,7 +136,17 @@ def _describe(kind: str, robot: Robot, resources: Path) -> Element:
     return description
 
 
-def _guid(*parts: bytes) -> str:
+def document(slave: Slave, description: Element, robot: Robot) -> dict[str, bytes]:
+    """The pages for a person that go into a unit, by their path in the archive."""
+    licence = importlib.metadata.distribution("simloop").read_text("licenses/LICENSE")
+    if licence is None:
+        raise RuntimeError("simloop is installed without its licence, which every unit carries")
+    page = write_page(description, slave.descriptions, draw(robot.mjcf, robot.home))
+    return {"documentation/index.html": page.encode(), "documentation/licenses/license.txt": licence.encode()}
+
+
+def make_guid(*parts: bytes) -> str:
+    """A GUID that is the same for the same parts."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(hashlib.sha256(part).digest())

@@ -113,14 +113,15 @@ def _open(line: _Line, resources: str) -> Slave | None:
 
 def _answer_all(line: _Line, calls: _Calls) -> None:
     slave = calls.slave
-    numbers = memoryview(slave.ports).cast("B")
+    numbers = slave.ports.data.cast("B")
     while True:
         call, size = _REQUEST.unpack(line.receive(_REQUEST.size))
         line.receive_into(numbers)
         argument = line.receive(size)
         result, log = b"", b""
         try:
-            status, result = calls.table[call](argument)
+            answer = calls.table[call](argument)
+            status, result = DISCARD if answer is False else OK, answer if isinstance(answer, bytes) else b""
         except Exception as error:
             status, log = ERROR, _entry(ERROR, _spoken(error))
         for entry in slave.log_queue:
@@ -130,52 +131,51 @@ def _answer_all(line: _Line, calls: _Calls) -> None:
 
 
 class _Calls:
-    """What each call does to the slave; a result is a status and bytes."""
+    """What each call does to the slave: it answers bytes, nothing, or False for a step that is discarded."""
 
     def __init__(self, slave: Slave) -> None:
         self.slave = slave
         self._states: dict[int, UnitState] = {}
         self._last_slot = 0
-        self.table: dict[int, Callable[[bytes], tuple[int, bytes]]] = {
-            Call.ENTER: lambda data: self._done(slave.set_start_time(*struct.unpack("=d", data))),
-            Call.START: lambda _: self._done(slave.exit_initialization_mode()),
-            Call.TERMINATE: lambda _: self._done(slave.terminate()),
-            Call.RESET: lambda _: self._done(slave.reset()),
-            Call.STEP: lambda data: (OK if slave.do_step(*struct.unpack("=dd", data)) else DISCARD, b""),
+        self.table: dict[int, Callable[[bytes], bytes | bool | None]] = {
+            Call.ENTER: lambda data: slave.set_start_time(*struct.unpack("=d", data)),
+            Call.START: lambda _: slave.exit_initialization_mode(),
+            Call.TERMINATE: lambda _: slave.terminate(),
+            Call.RESET: lambda _: slave.reset(),
+            Call.STEP: lambda data: slave.do_step(*struct.unpack("=dd", data)),
             Call.GET_TEXTS: self._get_texts,
             Call.SET_TEXTS: self._set_texts,
             Call.SAVE: self._save,
-            Call.RESTORE: lambda data: self._done(slave.restore(self._states[_number(data)])),
-            Call.FORGET: lambda data: self._done(self._states.pop(_number(data))),
-            Call.TO_BYTES: lambda data: (OK, slave._fmu_state_to_bytes(self._states[_number(data)])),
+            Call.RESTORE: lambda data: slave.restore(self._states[_number(data)]),
+            Call.FORGET: self._forget,
+            Call.TO_BYTES: lambda data: slave._fmu_state_to_bytes(self._states[_number(data)]),
             Call.FROM_BYTES: lambda data: self._keep(slave._fmu_state_from_bytes(data)),
-            Call.NAME_OF: lambda data: (OK, slave.name_of(_number(data)).encode()),
+            Call.NAME_OF: lambda data: slave.name_of(_number(data)).encode(),
         }
 
-    def _done(self, _: object) -> tuple[int, bytes]:
-        return OK, b""
-
-    def _get_texts(self, data: bytes) -> tuple[int, bytes]:
+    def _get_texts(self, data: bytes) -> bytes:
         references = struct.unpack(f"={len(data) // 4}I", data)
-        return OK, b"".join(text.encode() + b"\0" for text in self.slave.get_string(references))
+        return b"".join(text.encode() + b"\0" for text in self.slave.get_string(references))
 
-    def _set_texts(self, data: bytes) -> tuple[int, bytes]:
+    def _set_texts(self, data: bytes) -> None:
         started, count = struct.unpack_from("=II", data)
         references = struct.unpack_from(f"={count}I", data, 8)
         self.slave.set_string(references, _texts(data[8 + 4 * count :]), bool(started))
-        return OK, b""
 
-    def _save(self, data: bytes) -> tuple[int, bytes]:
+    def _save(self, data: bytes) -> bytes:
         slot = _number(data)
         if slot == 0:
             return self._keep(self.slave.save())
         self.slave.save(self._states[slot])
-        return OK, data
+        return data
 
-    def _keep(self, state: UnitState) -> tuple[int, bytes]:
+    def _forget(self, data: bytes) -> None:
+        del self._states[_number(data)]
+
+    def _keep(self, state: UnitState) -> bytes:
         self._last_slot += 1
         self._states[self._last_slot] = state
-        return OK, struct.pack("=I", self._last_slot)
+        return struct.pack("=I", self._last_slot)
 
 
 def _number(data: bytes) -> int:

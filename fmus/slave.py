@@ -72,8 +72,9 @@ class Role(Enum):
 class Port:
     """A variable of a unit, or with `size` a vector of them named `name[1]` … `name[size]`.
 
-    `unit` is one for all elements or a sequence, one each. `start` likewise. `starts_from` names the inputs and
-    parameters that an output's first value depends on. After that outputs change in steps only.
+    `unit` is one for all elements or a sequence, one each; `start`, `least`, `most` and `nominal` likewise, the last
+    three None where nothing is promised. `starts_from` names the inputs and parameters that an output's first value
+    depends on. After that outputs change in steps only.
     """
 
     name: str
@@ -84,13 +85,20 @@ class Port:
     unit: str | Sequence[str] = "1"
     start: Any = 0.0
     starts_from: tuple[str, ...] = ()
+    least: Any = None
+    most: Any = None
+    nominal: Any = None
 
     def elements(self) -> list[str]:
         return [self.name] if self.size is None else [f"{self.name}[{i + 1}]" for i in range(self.size)]
 
+    @property
+    def count(self) -> int:
+        return 1 if self.size is None else self.size
+
     def each(self, value: Any) -> list[Any]:
         """`value` once an element."""
-        count = len(self.elements())
+        count = self.count
         many = not isinstance(value, str) and isinstance(value, Sequence | np.ndarray)
         values = list(value) if many else [value] * count
         if len(values) != count:
@@ -339,6 +347,19 @@ class Slave(Fmi2Slave):
                 element[0].set("unit", unit)
                 if port.role is not Role.OUTPUT:
                     element[0].set("start", repr(float(start)))
+        self._write_limits(variables)
+
+    def _write_limits(self, variables: Element) -> None:
+        words = {"least": "min", "most": "max", "nominal": "nominal"}
+        limits = [
+            {word: port.each(getattr(port, field)) for field, word in words.items()} for port in self.descriptions
+        ]
+        places = [(each, i) for each, port in zip(limits, self.descriptions, strict=True) for i in range(port.count)]
+        for element, (each, i), (_, port, _, _) in zip(variables, places, self._variables, strict=True):
+            for word, values in each.items():
+                if values[i] is not None and math.isfinite(values[i]):
+                    real = port.kind is Kind.REAL
+                    element[0].set(word, repr(float(values[i])) if real else str(int(values[i])))
 
     def _write_dependencies(self, root: Element) -> None:
         structure = root.find("ModelStructure")
