@@ -21,6 +21,7 @@ native = Extension(
     [f"cffi_build/{part}.c" for part in ("fmi2_shell", "native_collision", "native_robot", "gjk", "gjk_scene")],
     depends=glob.glob("cffi_build/*.h"),
     extra_compile_args=[*warnings, "-O3"],
+    libraries=["m"],
     **limited,
 )
 

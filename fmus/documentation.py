@@ -20,7 +20,8 @@ def write_page(description: Element, ports: Sequence[Port], picture: str) -> str
     """HTML for a unit of that model description; `picture` is an SVG element."""
     name, what = escape(description.get("modelName", "")), escape(description.get("description", ""))
     parts = [
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{name}</title><style>{_STYLE}</style></head>',
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">',
+        f"<title>{name}</title><style>{_STYLE}</style></head>",
         f"<body><h1>{name}</h1><p>{what}.</p>{picture}",
         f"<p>FMI 2.0 co-simulation, GUID <code>{escape(description.get('guid', ''))}</code>, written by simloop "
         f"{escape(description.get('version', ''))}, under the Apache License 2.0 "

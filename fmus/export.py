@@ -70,7 +70,8 @@ def build(kind: str, robot: Robot, path: Path, obstacles: tuple[Obstacle, ...] =
         slave = UNITS[kind](instance_name=kind, resources=str(folder))
         description = describe(kind, robot, slave)
         parts = {"library": shell_library().read_bytes(), **_travelling(kind, robot, pack)}
-        guid = make_guid(tostring(description), *parts.values(), *(file.read_bytes() for file in sorted(folder.iterdir())))
+        model = [file.read_bytes() for file in sorted(folder.iterdir())]
+        guid = make_guid(tostring(description), *parts.values(), *model)
         _write_resources(folder, kind, robot, obstacles, guid)
         description.set("guid", guid)
         entries = {library_path(description): parts.pop("library")}

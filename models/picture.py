@@ -59,7 +59,8 @@ def _faces(arm: Arm, geom: int) -> list[tuple[Vector, Vector, tuple[int, int, in
     except QhullError:
         return []
     colour = _BLUE if model.geom_bodyid[geom] % 2 else _GREY
-    return [(skin.points[corners], plane[:3], colour) for corners, plane in zip(skin.simplices, skin.equations, strict=True)]
+    planes = zip(skin.simplices, skin.equations, strict=True)
+    return [(skin.points[corners], plane[:3], colour) for corners, plane in planes]
 
 
 def _direction(azimuth: float, elevation: float) -> Vector:
