@@ -41,7 +41,8 @@ enum { OPEN, ENTER, START, TERMINATE, RESET, STEP, GET_TEXTS, SET_TEXTS, SAVE, R
 /* A status beyond FMI's: this interpreter lacks something that another one may have. */
 enum { STATUS_ELSEWHERE = 100 };
 
-/* Seconds to wait for an answer unless SIMLOOP_TIMEOUT says otherwise, and for the helper to end. */
+/* Seconds that a helper has to start, to answer a call unless SIMLOOP_TIMEOUT says otherwise, and to end. */
+static const double START_LIMIT = 120.0;
 static const double ANSWER_LIMIT = 60.0;
 static const double END_LIMIT = 2.0;
 /* A reply of more is not one of ours. */
@@ -161,7 +162,7 @@ static void give_up(Process *p, char *reason, size_t size, double deadline)
     char words[600];
     last_words(p, words, sizeof words);
     if (late)
-        snprintf(reason, size, "did not answer within %g s (SIMLOOP_TIMEOUT)", p->limit);
+        snprintf(reason, size, "did not answer within %g s", p->limit);
     else
         snprintf(reason, size, "ended%s%s", *words ? ": " : "", words);
 }
@@ -450,10 +451,7 @@ static Process *begin(const char *interpreter, const char *script, char *reason,
     if (!p)
         return NULL;
     p->socket = -1;
-    const char *limit = getenv("SIMLOOP_TIMEOUT");
-    p->limit = limit ? strtod(limit, NULL) : 0.0;
-    if (!(p->limit > 0.0))
-        p->limit = ANSWER_LIMIT;
+    p->limit = START_LIMIT;
     p->printed = tmpfile();
     if (!p->printed || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) {
         snprintf(reason, size, "cannot be started: %s", strerror(errno));
@@ -498,6 +496,10 @@ static int take_ports(Unit *u, Process *p, const char *result, size_t size)
         return -1;
     memcpy(p->access, result + sizeof n, n);
     memcpy(p->ports, result + sizeof n + n, (size_t)n * sizeof(double));
+    const char *limit = getenv("SIMLOOP_TIMEOUT");
+    p->limit = limit ? strtod(limit, NULL) : 0.0;
+    if (!(p->limit > 0.0))
+        p->limit = ANSWER_LIMIT;
     u->engine = &process_engine;
     u->model = p;
     u->access = p->access;

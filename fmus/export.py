@@ -139,7 +139,9 @@ def describe(kind: str, robot: Robot, slave: Slave) -> Element:
 
 def document(slave: Slave, description: Element, robot: Robot) -> dict[str, bytes]:
     """The pages for a person that go into a unit, by their path in the archive."""
-    licence = importlib.metadata.distribution("simloop").read_text("licenses/LICENSE")
+    # A checkout may stand in the way with a record of its own, which has no licence.
+    copies = (found.read_text("licenses/LICENSE") for found in importlib.metadata.distributions(name="simloop"))
+    licence = next((text for text in copies if text), None)
     if licence is None:
         raise RuntimeError("simloop is installed without its licence, which every unit carries")
     page = write_page(description, slave.descriptions, draw(robot.mjcf, robot.home))
