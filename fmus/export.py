@@ -134,6 +134,7 @@ def describe(kind: str, robot: Robot, slave: Slave) -> Element:
     description = slave.to_xml()
     description.set("modelName", f"simloop.{robot.name}.{kind}")
     description.set("version", this_version())
+    description.set("generationTool", f"simloop {this_version()}")
     return description
 
 

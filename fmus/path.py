@@ -23,8 +23,8 @@ class PathPlanner(RedundantPlanner):
                 kind=Kind.STRING,
                 start="",
             ),
-            Port("path_gain", Role.PARAMETER, "How fast the tool comes back to its path, 1/s", start=10.0),
-            Port("path_reach", Role.PARAMETER, "The farthest off that this counts, m and rad", start=0.05),
+            Port("path_gain", Role.PARAMETER, "How fast the tool comes back to its path, 1/s", start=10.0, least=0),
+            Port("path_reach", Role.PARAMETER, "The farthest off that this counts, m and rad", start=0.05, least=0),
         ]
         super().__init__(instance_name, resources, own)
 
