@@ -53,14 +53,18 @@ typedef struct {
 } ReplyHead;
 
 typedef struct {
+    char *at;
+    size_t size;
+} Room;
+
+typedef struct {
     pid_t pid;
     int socket; /* -1 once the helper is given up */
     FILE *printed; /* what the helper wrote on its terminal */
     double limit;
     double *ports;
     unsigned char *access;
-    char *reply;
-    size_t reply_room;
+    Room request, reply;
     char *texts; /* keeps the last texts alive */
 } Process;
 
@@ -167,32 +171,48 @@ static void give_up(Process *p, char *reason, size_t size, double deadline)
         snprintf(reason, size, "ended%s%s", *words ? ": " : "", words);
 }
 
+static int make_room(Room *room, size_t size)
+{
+    char *at = size > room->size ? realloc(room->at, size) : room->at;
+    if (!at)
+        return -1;
+    room->at = at;
+    room->size = size > room->size ? size : room->size;
+    return 0;
+}
+
+/* In one piece: the helper would wake for each. */
+static int send_request(Process *p, uint32_t call, const double *ports, size_t ports_size, const void *argument,
+                        uint32_t size, double deadline)
+{
+    uint32_t head[2] = {call, size};
+    size_t whole = sizeof head + ports_size + size;
+    if (make_room(&p->request, whole) != 0)
+        return -1;
+    memcpy(p->request.at, head, sizeof head);
+    if (ports_size > 0)
+        memcpy(p->request.at + sizeof head, ports, ports_size);
+    if (size > 0)
+        memcpy(p->request.at + sizeof head + ports_size, argument, size);
+    return move_all(p, p->request.at, whole, 1, deadline);
+}
+
 /* Sends a request and receives its reply into p->reply; 0, or -1 with the helper given up and the reason. */
 static int exchange(Process *p, uint32_t call, double *ports, size_t count, const void *argument, uint32_t size,
                     ReplyHead *head, char *reason, size_t reason_size)
 {
     double deadline = now() + p->limit;
-    uint32_t request[2] = {call, size};
     if (p->socket < 0) {
         snprintf(reason, reason_size, "has ended");
         return -1;
     }
     size_t ports_size = count * sizeof *ports;
-    int good = move_all(p, request, sizeof request, 1, deadline) == 0 &&
-               move_all(p, ports, ports_size, 1, deadline) == 0 &&
-               move_all(p, (void *)(uintptr_t)argument, size, 1, deadline) == 0 &&
+    int good = send_request(p, call, ports, ports_size, argument, size, deadline) == 0 &&
                move_all(p, head, sizeof *head, 0, deadline) == 0 && head->log_size <= MOST_BYTES &&
                head->size <= MOST_BYTES;
     size_t body = good ? (size_t)head->log_size + head->size : 0;
-    if (good && body + 1 > p->reply_room) {
-        char *room = realloc(p->reply, body + 1);
-        good = room != NULL;
-        if (room) {
-            p->reply = room;
-            p->reply_room = body + 1;
-        }
-    }
-    good = good && move_all(p, ports, ports_size, 0, deadline) == 0 && move_all(p, p->reply, body, 0, deadline) == 0;
+    good = good && make_room(&p->reply, body + 1) == 0 && move_all(p, ports, ports_size, 0, deadline) == 0 &&
+           move_all(p, p->reply.at, body, 0, deadline) == 0;
     if (!good)
         give_up(p, reason, reason_size, deadline);
     return good ? 0 : -1;
@@ -204,11 +224,11 @@ static void read_log(const Process *p, const ReplyHead *head, void (*hear)(void 
     size_t at = 0;
     uint32_t entry[2];
     while (at + sizeof entry < head->log_size) {
-        memcpy(entry, p->reply + at, sizeof entry);
+        memcpy(entry, p->reply.at + at, sizeof entry);
         at += sizeof entry;
-        if (entry[1] == 0 || entry[1] > head->log_size - at || p->reply[at + entry[1] - 1] != '\0')
+        if (entry[1] == 0 || entry[1] > head->log_size - at || p->reply.at[at + entry[1] - 1] != '\0')
             return;
-        hear(to, entry[0], p->reply + at);
+        hear(to, entry[0], p->reply.at + at);
         at += entry[1];
     }
 }
@@ -227,7 +247,7 @@ static fmi2Status ask(Unit *u, uint32_t call, const void *argument, size_t size,
         return unit_fail(u, "%s: the helper process that runs the model %s", u->name, reason);
     read_log(p, &head, tell, u);
     if (result) {
-        *result = p->reply + head.log_size;
+        *result = p->reply.at + head.log_size;
         *length = head.size;
     }
     return head.status <= fmi2Pending ? (fmi2Status)head.status : fmi2Error;
@@ -385,7 +405,8 @@ static void release(Process *p)
         fclose(p->printed);
     free(p->ports);
     free(p->access);
-    free(p->reply);
+    free(p->request.at);
+    free(p->reply.at);
     free(p->texts);
     free(p);
 }
@@ -532,7 +553,7 @@ OpenResult process_open(Unit *u, const char *interpreter, const char *guid, cons
     OpenResult opened = OPEN_ELSEWHERE;
     if (lost == 0) {
         read_log(p, &head, copy_text, heard);
-        if (head.status == fmi2OK && take_ports(u, p, p->reply + head.log_size, head.size) == 0)
+        if (head.status == fmi2OK && take_ports(u, p, p->reply.at + head.log_size, head.size) == 0)
             return OPEN_OK;
         if (head.status == STATUS_ELSEWHERE) {
             snprintf(reason, size, "%s", heard);
