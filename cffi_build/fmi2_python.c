@@ -74,9 +74,9 @@ int python_is_running(void)
 #endif
 }
 
-/* Take the pending Python exception as text. A ValueError speaks for itself, others are told with their type. An
- * interrupt goes on to the host's own Python, which raises it when it is back in charge. Needs the GIL. */
-static void take_error(char *out, size_t size)
+/* Take the pending Python exception as text. A ValueError speaks for itself, others are told with their type. Returns
+ * whether it was an interrupt, for pass_on. Needs the GIL. */
+static int take_error(char *out, size_t size)
 {
     PyObject *type = NULL, *value = NULL, *trace = NULL;
     int interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
@@ -87,19 +87,27 @@ static void take_error(char *out, size_t size)
     const char *message = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     snprintf(out, size, "%s", message && *message ? message : "unknown Python error");
     PyErr_Clear();
-    if (interrupted)
-        PyErr_SetInterrupt();
     Py_XDECREF(text);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(trace);
+    return interrupted;
+}
+
+/* An interrupt goes on to the host's own Python, which raises it when it is back in charge: after the logger was called,
+ * or a logger in Python would swallow it. Needs the GIL. */
+static void pass_on(int interrupted)
+{
+    if (interrupted)
+        PyErr_SetInterrupt();
 }
 
 static fmi2Status fail(const Unit *u)
 {
     char message[2048];
-    take_error(message, sizeof message);
+    int interrupted = take_error(message, sizeof message);
     unit_say(u, fmi2Error, message);
+    pass_on(interrupted);
     return fmi2Error;
 }
 
@@ -378,7 +386,7 @@ static PyObject *find_simloop(const char *resources, char *reason, size_t size)
     if (text)
         snprintf(reason, size, "%s", text);
     else
-        take_error(reason, size);
+        pass_on(take_error(reason, size));
     Py_XDECREF(misfit);
     Py_XDECREF(module);
     return NULL;
