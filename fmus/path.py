@@ -36,7 +36,8 @@ class PathPlanner(RedundantPlanner):
                 kind=Kind.STRING,
                 start="",
             ),
-            Port("path_gain", Role.PARAMETER, "How fast the tool comes back to its path, 1/s", start=10.0),
+            Port("path_gain", Role.PARAMETER, "How fast the tool comes back to its path, 1/s", start=10.0, least=0),
+            Port("path_reach", Role.PARAMETER, "The farthest off that this counts, m and rad", start=0.05, least=0),
             Port(
                 "plan_ahead",
                 Role.PARAMETER,
@@ -44,8 +45,7 @@ class PathPlanner(RedundantPlanner):
                 kind=Kind.BOOLEAN,
                 start=False,
             ),
-            Port("seed", Role.PARAMETER, "Of the random search for a way around", kind=Kind.INTEGER, start=0),
-            Port("path_reach", Role.PARAMETER, "The farthest off that this counts, m and rad", start=0.05),
+            Port("seed", Role.PARAMETER, "Of the random search for a way around", kind=Kind.INTEGER, start=0, least=0),
         ]
         super().__init__(instance_name, resources, own, PathState, progress=0.0)
 
@@ -55,21 +55,21 @@ class PathPlanner(RedundantPlanner):
         via = read_via_poses(file) if file else self._here()
         if file:
             check_via_poses(self.arm, self.tool, via, self.state.plan.q, self.spacing)
-        gain, reach = self.positive("path_gain"), self.positive("path_reach")
+        gain, reach, seed = self.positive("path_gain"), self.positive("path_reach"), self.not_negative("seed")
         path: Path = PosePath(via)
         self._along: Along | None = None
         if self.view("plan_ahead")[0]:
-            path, self._along = self._plan_ahead(PosePath(via))
+            path, self._along = self._plan_ahead(PosePath(via), int(seed))
             self._guided = self.make([(1.0, self._along)])
         self._follower = PathFollower(self.arm, self.tool, path, gain=gain, reach=reach)
 
-    def _plan_ahead(self, path: PosePath) -> tuple[Path, Along]:
+    def _plan_ahead(self, path: PosePath, seed: int) -> tuple[Path, Along]:
         """The path as far as obstacles allow it, and the joints' own way along it, to `posture` if that counts."""
         if self.spacing is None:
             raise ValueError(f"{self.instance_name}.plan_ahead needs an `influence` greater than 0")
         space = FreeSpace(self.arm, self.tool, self.limits.low, self.limits.high, self.spacing.least)
         liked = [(gain, objective) for gain, objective in self.objectives if gain]
-        planner = GuidePlanner(space, self.limits.speed, liked, seed=int(self.view("seed")[0]))
+        planner = GuidePlanner(space, self.limits.speed, liked, seed=seed)
         end = self.view("posture").copy() if self.view("posture_gain")[0] > 0.0 else None
         guide = planner.plan(path, self.state.plan.q.copy(), end)
         return GuidedPath(space, guide, path), Along(guide)

@@ -50,19 +50,30 @@ class RedundantPlanner(Slave):
             Port("v", Role.INPUT, "Joint velocity to plan from", n, unit=velocity),
             *own,
             Port("q_d", Role.OUTPUT, "Joint position wanted at the end of the step", n, unit=units),
-            Port("manipulability", Role.OUTPUT, "Square root of det(J J'): 0 is a singular pose", starts_from=()),
+            Port(
+                "manipulability", Role.OUTPUT, "Square root of det(J J'): 0 is a singular pose", starts_from=(), least=0
+            ),
             Port("max_joint_speed", parameter, "Largest speed of each joint", n, unit=velocity, start=speed),
-            Port("joint_acceleration", parameter, "Largest acceleration of a joint, rad/s2 or m/s2", start=10.0),
-            Port("band", parameter, "Re-seed only where a joint is farther off, m or rad", start=0.05),
-            Port("spacing", parameter, "Bodies keep this distance", unit="m", start=0.0),
-            Port("influence", parameter, "From this distance on they close ever more slowly; 0 is off", unit="m"),
-            Port("closing_rate", parameter, "By at most this part of what is left, 1/s", start=5.0),
-            Port("centre_gain", parameter, "Null space: how much joints like the middle of their range"),
-            Port("posture_gain", parameter, "Null space: how much joints like the posture"),
+            Port(
+                "joint_acceleration", parameter, "Largest acceleration of a joint, rad/s2 or m/s2", start=10.0, least=0
+            ),
+            Port("band", parameter, "Re-seed only where a joint is farther off, m or rad", start=0.05, least=0),
+            Port("spacing", parameter, "Bodies keep this distance", unit="m", start=0.0, least=0),
+            Port(
+                "influence", parameter, "From this distance on they close ever more slowly; 0 is off", unit="m", least=0
+            ),
+            Port("closing_rate", parameter, "By at most this part of what is left, 1/s", start=5.0, least=0),
+            Port("centre_gain", parameter, "Null space: how much joints like the middle of their range", least=0),
+            Port("posture_gain", parameter, "Null space: how much joints like the posture", least=0),
             Port("posture", parameter, "Null space: the posture", n, unit=units, start=home),
-            Port("posture_from", parameter, "The posture counts from this time on", unit="s"),
-            Port("manipulability_gain", parameter, "Null space: how much the arm likes to be far from singular poses"),
-            Port("room_gain", parameter, "Null space: how much the arm likes room, within twice `influence`"),
+            Port("posture_from", parameter, "The posture counts from this time on", unit="s", least=0),
+            Port(
+                "manipulability_gain",
+                parameter,
+                "Null space: how much the arm likes to be far from singular poses",
+                least=0,
+            ),
+            Port("room_gain", parameter, "Null space: how much the arm likes room, within twice `influence`", least=0),
             Port("weighting", parameter, f"Of joint motion: {' or '.join(WEIGHTS)}", kind=text, start="inertia"),
             Port(
                 "orientation",

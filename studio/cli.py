@@ -187,7 +187,7 @@ def _run_package(
 @click.option("--duration", help="Length of the default experiment in s; the scenario's own unless given.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter, as run does.")
 @click.option("--at", "writes", multiple=True, metavar="TIME:NAME=VALUE", help="Set a free input at a time, likewise.")
-def export_command(
+def export_ssp_command(
     scenario: str,
     robot: str | None,
     tools: tuple[str, ...],
@@ -287,6 +287,47 @@ def build_command(scenario: str | None, robot: str | None, tools: tuple[str, ...
             chosen = scenarios.load(scenario)
             paths = build_all(chosen.robot, out, chosen.obstacles)
         for path in paths.values():
+            click.echo(str(path))
+
+
+@main.command("export")
+@click.argument("unit", required=False)
+@click.option("--all", "every", is_flag=True, help="Every unit, into the folder OUT.")
+@_robot_option
+@_tool_option
+@click.option("--scenario", help="Take robot and scene from a scenario instead of --robot.")
+@click.option("--bundle", is_flag=True, help="Put simloop's code inside: the other machine needs no simloop.")
+@click.option("--native", is_flag=True, help="In plain C, with sources: needs no Python at all; collision only.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The .fmu file; the folder with --all.")
+def export_command(
+    unit: str | None,
+    every: bool,
+    robot: str | None,
+    tools: tuple[str, ...],
+    scenario: str | None,
+    bundle: bool,
+    native: bool,
+    out: Path | None,
+) -> None:
+    """Write UNIT, such as plant, as an .fmu file that runs in other tools, also in those that are not Python."""
+    with _clear_errors():
+        from simloop.master import SimloopError
+        from simloop.studio import scenarios
+        from simloop.studio.robots import load_robot
+        from simloop.studio.unit_files import export
+
+        if (scenario is None) == (robot is None):
+            raise SimloopError("name either a --robot or a --scenario, such as --robot yumi")
+        if tools and robot is None:
+            raise SimloopError("--tool goes with a --robot file")
+        if (unit is None) != every:
+            raise SimloopError("name one unit, such as plant, or --all")
+        if scenario is not None:
+            chosen = scenarios.load(scenario)
+            subject, obstacles = chosen.robot, chosen.obstacles
+        elif robot is not None:
+            subject, obstacles = load_robot(robot, tools).robot, ()
+        for path in export(unit, subject, obstacles, out, bundle=bundle, native=native):
             click.echo(str(path))
 
 

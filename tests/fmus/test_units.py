@@ -223,6 +223,8 @@ def test_declared_initial_dependencies_are_true(kind: str, units: dict[str, Path
         "orientation": "second",
         # The sphere has no heading, so that true is refused: tests/fmus/test_redundant.py.
         "nonholonomic": False,
+        # Needs an influence too: tests/models/test_guide.py.
+        "plan_ahead": False,
         "table": str(table),
         "gate": "polyhedra",
     }
@@ -528,3 +530,24 @@ def test_the_python_face_moves_the_same_numbers(units: dict[str, Path]) -> None:
         slave.set_real([reference["tau[1]"]], [float("nan")])
     with pytest.raises(ValueError, match="1 variables were given 2 values"):
         slave.set_real([reference["tau[1]"]], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_parameter_below_its_declared_least_value_is_refused_at_the_start(kind: str, units: dict[str, Path]) -> None:
+    """And every start value is within what is declared; what is declared is not only for show."""
+    description = fmpy.read_model_description(str(units[kind]))
+    bounded = [v for v in description.modelVariables if v.min is not None or v.max is not None]
+    for variable in bounded:
+        if variable.start is not None:
+            assert float(variable.min or -np.inf) <= float(variable.start) <= float(variable.max or np.inf)
+    # Some count only beside another that is on.
+    beside = {"spacing": {"influence": 0.1}, "closing_rate": {"influence": 0.1}, "room_gain": {"influence": 0.1}}
+    for variable in bounded:
+        if variable.causality == "parameter" and variable.min is not None:
+            component = FmuComponent(kind, units[kind])
+            for name, value in beside.get(variable.name, {}).items():
+                component.set(name, value)
+            component.set(variable.name, int(float(variable.min)) - 1)
+            with pytest.raises(UnitError, match=variable.name.partition("[")[0]):
+                component.initialize(0.0)
+            component.close()
