@@ -264,32 +264,6 @@ def compare_command(
         click.echo(f"table: {out / 'compare.md'}")
 
 
-@main.command("build")
-@click.argument("scenario", required=False)
-@_robot_option
-@_tool_option
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("units"), show_default=True)
-def build_command(scenario: str | None, robot: str | None, tools: tuple[str, ...], out: Path) -> None:
-    """Write every unit as an .fmu file, for the robot and the scene of SCENARIO or for a --robot alone."""
-    with _clear_errors():
-        from simloop.fmus.export import build_all
-        from simloop.master import SimloopError
-        from simloop.studio import scenarios
-        from simloop.studio.robots import load_robot
-
-        if (scenario is None) == (robot is None):
-            raise SimloopError("name either a scenario or a --robot, such as sphere-step or --robot sphere")
-        if tools and robot is None:
-            raise SimloopError("--tool goes with a --robot file")
-        if robot is not None:
-            paths = build_all(load_robot(robot, tools).robot, out)
-        elif scenario is not None:
-            chosen = scenarios.load(scenario)
-            paths = build_all(chosen.robot, out, chosen.obstacles)
-        for path in paths.values():
-            click.echo(str(path))
-
-
 @main.command("export")
 @click.argument("unit", required=False)
 @click.option("--all", "every", is_flag=True, help="Every unit, into the folder OUT.")

@@ -104,8 +104,8 @@ def test_list_names_every_scenario_and_robot() -> None:
     assert {"lab", "sphere"} <= set(listed)
 
 
-def test_build_and_info(tmp_path: Path) -> None:
-    answer = call("build", "sphere-collision", "--out", tmp_path)
+def test_export_and_info(tmp_path: Path) -> None:
+    answer = call("export", "--all", "--scenario", "sphere-collision", "--out", tmp_path)
     assert answer.exit_code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(Path(p).name for p in answer.output.split())
     info = call("info", tmp_path / "plant.fmu").output
@@ -257,7 +257,8 @@ def test_validate_and_info_tell_what_a_unit_is_worth(native: NativeUnits) -> Non
 
 
 @pytest.mark.parametrize(
-    "arguments", [["validate", "missing.fmu"], ["info", "missing.fmu"], ["build"], ["build", "--robot", "spher"]]
+    "arguments",
+    [["validate", "missing.fmu"], ["info", "missing.fmu"], ["export"], ["export", "--all", "--robot", "spher"]],
 )
 def test_other_commands_fail_as_clearly(arguments: list[str]) -> None:
     answer = call(*arguments)
