@@ -36,36 +36,36 @@ class Wanted:
 
 
 class Band:
-    """Tightens bands in a free space; objectives, with a gain each, pull along."""
+    """Tightens bands in a free space, of which no two neighbours are to be farther apart than `gap` (n), rad or m;
+    objectives, with a gain each, pull along."""
 
-    def __init__(self, space: FreeSpace, speed: Vector, objectives: Sequence[tuple[float, Objective]] = ()) -> None:
-        self._speed = speed
-        self._space, self._objectives = space, tuple(objectives)
+    def __init__(self, space: FreeSpace, gap: Vector, objectives: Sequence[tuple[float, Objective]] = ()) -> None:
+        self._space, self._gap, self._objectives = space, gap, tuple(objectives)
 
-    def tighten(self, band: Vector, wanted: Wanted, sweeps: int) -> None:
-        """Pull the knots (k, n) of a band, in place, to what is wanted; the first and the last stay."""
-        last = len(band) - 1
+    def tighten(self, band: Vector, wanted: Wanted, sweeps: int, *, end_stays: bool = True) -> None:
+        """Pull the knots (k, n) of a band, in place, to what is wanted; the first stays, and the last if told."""
+        last = len(band) - 1 if end_stays else len(band)
         interval = float(wanted.times[1] - wanted.times[0])
-        gap = interval * self._speed
         for sweep in range(sweeps):
             reach = LAST_REACH + (FIRST_REACH - LAST_REACH) * (1.0 - sweep / sweeps)
             knots = range(1, last) if sweep % 2 == 0 else range(last - 1, 0, -1)
             for k in knots:
-                band[k] += self._move(band, k, wanted, SMOOTHNESS / interval**2, reach, gap)
+                band[k] += self._move(band, k, wanted, SMOOTHNESS / interval**2, reach)
 
-    def _move(self, band: Vector, k: int, wanted: Wanted, smoothness: float, reach: float, gap: Vector) -> Vector:
+    def _move(self, band: Vector, k: int, wanted: Wanted, smoothness: float, reach: float) -> Vector:
         space, q = self._space, band[k]
+        before, after = band[k - 1], band[min(k + 1, len(band) - 1)]
         n = len(q)
         space.arm.kinematics(q)
         J = space.tool.jacobian()[:3].copy()
         off = wanted.positions[k] - space.tool.position()
         off *= min(1.0, PULL_REACH / max(float(np.linalg.norm(off)), 1e-12))
         H = J.T @ J + (smoothness + MOVE_COST) * np.eye(n)
-        pull = J.T @ off + smoothness * (0.5 * (band[k - 1] + band[k + 1]) - q)
+        pull = J.T @ off + smoothness * (0.5 * (before + after) - q)
         for gain, objective in self._objectives:
             pull += gain * objective.gradient(q)
-        nearest = np.minimum(band[k - 1], band[k + 1]), np.maximum(band[k - 1], band[k + 1])
-        low, high = nearest[1] - gap - q, nearest[0] + gap - q
+        nearest = np.minimum(before, after), np.maximum(before, after)
+        low, high = nearest[1] - self._gap - q, nearest[0] + self._gap - q
         torn = low > high
         low[torn] = high[torn] = 0.5 * (low + high)[torn]
         low, high = np.clip(low, -reach, reach), np.clip(high, -reach, reach)

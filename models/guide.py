@@ -7,6 +7,7 @@ than it must. What then follows the guide has its limits and its distance to kee
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -16,10 +17,12 @@ from simloop.models.free_space import FreeSpace
 from simloop.models.objectives import Objective
 from simloop.models.path import PosePath
 from simloop.models.pose import rotation_between
-from simloop.models.search import Search
+from simloop.models.search import Search, length
 
 # Time between the knots of the band, from coarse to fine, s, and the sweeps over each.
 INTERVALS, SWEEPS = (0.5, 0.25, 0.125), (60, 40, 40)
+# A band that begins as a way around has knots so near each other, rad or m, and as many sweeps.
+DENSE, DENSE_SWEEPS = 0.04, 100
 # The guide takes this part of each joint's speed, so that what follows it can make up for what it is behind.
 PART_OF_SPEED = 0.5
 # A first band goes along the path and at this rate, 1/s, to its end posture; so much of the way at most at once, rad.
@@ -87,6 +90,18 @@ class Along:
         return np.asarray(velocity + GAIN * (self._guide.posture(self.time) - q))
 
 
+@dataclass(frozen=True)
+class _Draft:
+    """A band to begin with, the time between knots and the sweeps of each level, and the most that neighbours may be
+    apart, rad or m: as far as the joints come in that time unless given. Whoever follows a guide that is too fast for
+    its joints is waited for."""
+
+    times: Vector
+    postures: Vector
+    levels: tuple[tuple[float, int], ...]
+    gap: float | None = None
+
+
 class GuidePlanner:
     """Plans guides in a free space, for joints of a given speed; objectives pull as in the null space."""
 
@@ -99,9 +114,8 @@ class GuidePlanner:
     def plan(self, path: PosePath, start: Vector, end: Vector | None) -> Guide:
         """The guide from a posture along the path, to a posture if there is one."""
         nearest = -np.inf
-        coarse = _sample(path, INTERVALS[0])
-        for band in self._bands(coarse, start, end):
-            guide, least = self._tighten(path, coarse.times, band)
+        for draft in self._drafts(path, start, end):
+            guide, least = self._tighten(path, draft, end_stays=end is not None)
             if least >= self._space.least:
                 return guide
             nearest = max(nearest, least)
@@ -110,17 +124,22 @@ class GuidePlanner:
             f"{nearest:.3g} m"
         )
 
-    def _bands(self, wanted: Wanted, start: Vector, end: Vector | None) -> Iterator[Vector]:
-        """Bands to begin with: along the path, through whatever is in the way; then ways around."""
+    def _drafts(self, path: PosePath, start: Vector, end: Vector | None) -> Iterator[_Draft]:
+        """Bands to begin with: along the path, through whatever is in the way; then a way around."""
+        wanted = _sample(path, INTERVALS[0])
         along = self._along(wanted, start, end)
-        yield along
+        yield _Draft(wanted.times, along, tuple(zip(INTERVALS, SWEEPS, strict=True)))
         turns = [float(np.abs(rotation_between(wanted.quaternions[0], each)).max()) for each in wanted.quaternions]
         # Narrow places are found more easily when they are wider; the band then keeps the distance.
         wider = self._space.apart(0.5 * self._space.least)
         search = Search(wider, wanted.quaternions[-1] if max(turns) < HELD else None, self._seed)
         way = search.way(start, along[-1])
         if way is not None:
-            yield _spread(search.shorten(way), wanted)
+            way = search.shorten(way)
+            # So dense that the band cannot be pulled through something between two knots.
+            interval = min(INTERVALS[-1], DENSE * path.end / length(way))
+            wanted = _sample(path, interval)
+            yield _Draft(wanted.times, _spread(way, wanted), ((interval, DENSE_SWEEPS),), gap=2 * DENSE)
 
     def _along(self, wanted: Wanted, start: Vector, end: Vector | None) -> Vector:
         space, q, off = self._space, start.copy(), np.zeros(6)
@@ -141,13 +160,15 @@ class GuidePlanner:
             band[-1] = end
         return band
 
-    def _tighten(self, path: PosePath, times: Vector, postures: Vector) -> tuple[Guide, float]:
+    def _tighten(self, path: PosePath, draft: _Draft, *, end_stays: bool) -> tuple[Guide, float]:
         """The guide that a band becomes, and the nearest that bodies come on it."""
-        for interval, sweeps in zip(INTERVALS, SWEEPS, strict=True):
+        times, postures = draft.times, draft.postures
+        for interval, sweeps in draft.levels:
             wanted = _sample(path, interval)
             postures = refine(postures, times, wanted.times)
             times = wanted.times
-            self._band(self._space.least).tighten(postures, wanted, sweeps)
+            gap = interval * self._speed if draft.gap is None else np.full(len(self._speed), draft.gap)
+            self._band(self._space.least, gap).tighten(postures, wanted, sweeps, end_stays=end_stays)
             guide = Guide(times, postures)
             nearest = self._nearest(guide, times)
             if nearest < TORN:
@@ -158,13 +179,13 @@ class GuidePlanner:
                 break
             # Between knots bodies come a little nearer than at them.
             aim += self._space.least - nearest + MENDED
-            self._band(aim).tighten(postures, wanted, SWEEPS[-1])
+            self._band(aim, gap).tighten(postures, wanted, SWEEPS[-1], end_stays=end_stays)
             guide = Guide(times, postures)
             nearest = self._nearest(guide, times)
         return guide, nearest
 
-    def _band(self, least: float) -> Band:
-        return Band(self._space.apart(least), self._speed, self._objectives)
+    def _band(self, least: float, gap: Vector) -> Band:
+        return Band(self._space.apart(least), gap, self._objectives)
 
     def _nearest(self, guide: Guide, times: Vector) -> float:
         looks = np.linspace(times[0], times[-1], LOOKS * (len(times) - 1) + 1)
