@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from simloop.master import Event, FunctionComponent, System, Values
+from simloop.master import Claimed, Event, FmuComponent, FunctionComponent, System, Values
+
+from tests.units.build import NativeUnits
 
 G, HEIGHT, RESTITUTION = 9.81, 1.0, 0.95  # m/s², m
 
@@ -18,6 +20,11 @@ def _fly(values: dict[str, float], time: float, h: float) -> None:
 
 def _touch(values: dict[str, float]) -> None:
     values["gap"], values["v_after"] = values["z"], -RESTITUTION * values["v"]
+
+
+def ball_of_files(native: NativeUnits) -> System:
+    """The same in two FMU files, in C."""
+    return _joined(System([FmuComponent(name, native[name], trust=Claimed()) for name in ("flight", "ground")]))
 
 
 def bouncing_ball() -> System:
@@ -36,7 +43,10 @@ def bouncing_ball() -> System:
         update=_touch,
         dependencies={"gap": ["z"], "v_after": ["v"]},
     )
-    system = System([flight, ground])
+    return _joined(System([flight, ground]))
+
+
+def _joined(system: System) -> System:
     for wire in ("flight.z ground.z", "flight.v ground.v", "ground.v_after flight.v_after"):
         system.connect(*wire.split())
     system.set("flight.bounces", 0)

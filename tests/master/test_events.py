@@ -25,12 +25,14 @@ from simloop.master import (
     run,
 )
 
-from tests.master.ball import bounce, bounce_times, bouncing_ball, rest_time
+from tests.master.ball import ball_of_files, bounce, bounce_times, bouncing_ball, rest_time
 from tests.master.oscillators import exact, oscillators
+from tests.units.build import NativeUnits
 
 
-def test_the_first_hundred_bounces_are_where_the_closed_form_has_them() -> None:
-    system = bouncing_ball()
+@pytest.mark.parametrize("files", [True, False])
+def test_the_first_hundred_bounces_are_where_the_closed_form_has_them(files: bool, native: NativeUnits) -> None:
+    system = ball_of_files(native) if files else bouncing_ball()
     result = run(system, Located(gauss_seidel(system), [bounce()]), step="1/20", duration=18, keep_going=_first(18))
     found = [event.time for event in result.account.events]
     expected = bounce_times(100)

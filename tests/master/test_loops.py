@@ -8,7 +8,9 @@ import pytest
 from simloop.master import (
     Adaptive,
     CannotRollBackError,
+    Claimed,
     FixedPoint,
+    FmuComponent,
     FunctionComponent,
     LoopError,
     Newton,
@@ -22,6 +24,8 @@ from simloop.master import (
     run,
 )
 from simloop.master.solvers import Solver
+
+from tests.units.build import NativeUnits
 
 
 def through(name: str, gain: float, offset: float, *, can_rollback: bool = True) -> FunctionComponent:
@@ -47,6 +51,16 @@ def through(name: str, gain: float, offset: float, *, can_rollback: bool = True)
 def loop(gain: float, *, rollback: str = "ab") -> System:
     """a.y = gain · b.y + 1 + t, b.y = 0.5 · a.y + 2 + t. Loop gain: gain / 2."""
     system = System([through("a", gain, 1.0, can_rollback="a" in rollback), through("b", 0.5, 2.0)])
+    system.connect("b.y", "a.u")
+    system.connect("a.y", "b.u")
+    return system
+
+
+def loop_of_files(native: NativeUnits, gain: float) -> System:
+    """The same loop of two FMU files, in C."""
+    system = System([FmuComponent(name, native["through"], trust=Claimed()) for name in "ab"])
+    for name, value in (("a.gain", gain), ("a.offset", 1.0), ("b.gain", 0.5), ("b.offset", 2.0)):
+        system.set(name, value)
     system.connect("b.y", "a.u")
     system.connect("a.y", "b.u")
     return system
@@ -109,6 +123,23 @@ def test_a_gain_above_one_converges_with_newton_and_is_told_as_diverging_with_pl
     assert caught.value.residual > 1.0
     assert caught.value.result is not None
     assert caught.value.result["time"].tolist() == [0.0]
+
+
+def test_two_files_that_feed_through_are_a_loop_like_any_other(native: NativeUnits) -> None:
+    system = loop_of_files(native, 0.5)
+    with pytest.raises(WiringError, match="depend on each other directly"):
+        gauss_seidel(system)
+    result = run(system, iterative(system, FixedPoint(1e-12)), step="1/4", duration=1)
+    assert result["a.y"][-1] == pytest.approx(closed_form(0.5, 1.0), abs=1e-10)
+    system.close()
+    steep = loop_of_files(native, 6.0)
+    result = run(steep, iterative(steep, Newton(1e-12)), step="1/4", duration=1)
+    assert result["a.y"][-1] == pytest.approx(closed_form(6.0, 1.0), abs=1e-10)
+    steep.close()
+    steep = loop_of_files(native, 6.0)
+    with pytest.raises(LoopError, match="diverges"):
+        run(steep, iterative(steep, FixedPoint(1e-12, depth=0)), step="1/4", duration=1)
+    steep.close()
 
 
 def test_a_limit_that_is_too_low_is_told_with_the_residual() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -25,8 +25,12 @@ def describe2(
     identifier: str = "unit",
     state: str = "true",
     types: str = "",
+    follows: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """A model description of FMI 2.0; a variable is name, reference, type, causality, start."""
+    """A model description of FMI 2.0; a variable is name, reference, type, causality, start. `follows` says which
+    inputs each output follows at once; without it nothing is said."""
+    variables = list(variables)
+    places = {name: index for index, (name, *_) in enumerate(variables, 1)}
     rows, outputs = [], []
     for index, (name, reference, kind, causality, start) in enumerate(variables, 1):
         variability = "fixed" if causality == "parameter" else "continuous" if kind == "Real" else "discrete"
@@ -37,7 +41,11 @@ def describe2(
         rows.append(f"{head}>{_tag(kind, **attributes)}/></ScalarVariable>")
         if causality == "output":
             outputs.append(index)
-    unknowns = "".join(f'<Unknown index="{i}"/>' for i in outputs)
+    said = {} if follows is None else {places[y]: " ".join(str(places[u]) for u in us) for y, us in follows.items()}
+    unknowns = "".join(
+        f'<Unknown index="{i}"/>' if follows is None else f'<Unknown index="{i}" dependencies="{said.get(i, "")}"/>'
+        for i in outputs
+    )
     abilities = f'canHandleVariableCommunicationStepSize="true" canGetAndSetFMUstate="{state}"'
     return (
         f'<?xml version="1.0" encoding="UTF-8"?><fmiModelDescription fmiVersion="2.0" modelName="unit" guid="{guid}">'
@@ -69,6 +77,24 @@ SPRING = [
     ("m", 2, "Real", "parameter", 1.0),
     ("x", 3, "Real", "output", None),
     ("v", 4, "Real", "output", None),
+]
+FLIGHT = [
+    ("v_after", 0, "Real", "input", 0.0),
+    ("z", 1, "Real", "output", None),
+    ("v", 2, "Real", "output", None),
+    ("bounces", 0, "Integer", "input", 0),
+]
+GROUND = [
+    ("z", 0, "Real", "input", 0.0),
+    ("v", 1, "Real", "input", 0.0),
+    ("gap", 2, "Real", "output", None),
+    ("v_after", 3, "Real", "output", None),
+]
+THROUGH = [
+    ("u", 0, "Real", "input", 0.0),
+    ("gain", 1, "Real", "parameter", 0.0),
+    ("offset", 2, "Real", "parameter", 0.0),
+    ("y", 3, "Real", "output", None),
 ]
 _MODE2 = (
     '<TypeDefinitions><SimpleType name="Mode"><Enumeration><Item name="slow" value="1"/><Item name="fast" value="4"/>'
@@ -164,6 +190,12 @@ def recipe(name: str) -> tuple[str, list[str], str]:
             return "spring2.c", ["NO_STATE"], describe2(SPRING, state="false")
         case "types2":
             return "types2.c", [], describe2(TYPES2, state="false", types=_MODE2)
+        case "flight":
+            return "parts2.c", ["FLIGHT"], describe2(FLIGHT, guid="flight", follows={})
+        case "ground":
+            return "parts2.c", ["GROUND"], describe2(GROUND, guid="ground", follows={"gap": ["z"], "v_after": ["v"]})
+        case "through":
+            return "parts2.c", ["THROUGH"], describe2(THROUGH, guid="through", follows={"y": ["u"]})
         case "springs":
             return "spring3.c", [], springs
         case "springs_early":
