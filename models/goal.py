@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -31,13 +30,6 @@ LOOKS = 4
 TRIES = 3
 # Postures that differ by less than this, rad or m, are the same.
 SAME = 1e-9
-
-
-class Searcher(Protocol):
-    """Finds ways, and shortens them; None when it found none."""
-
-    def way(self, start: Vector, end: Vector) -> Vector | None: ...
-    def shorten(self, way: Vector) -> Vector: ...
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ class Look(NamedTuple):
     distance: float
 
 
-def reaches(arm: Arm) -> Vector:
-    """The most that any point moves per motion of each joint, in m per rad or m, wherever the others are."""
+def reaches(arm: Arm, away: Vector) -> Vector:
+    """The most that any point moves per motion of each joint, in m per rad or m, while no joint is farther than `away`
+    (n) from where the arm is assembled."""
     model = arm.model
     extent = np.zeros(model.nbody)
     for geom in solid_geoms(model):
@@ -35,22 +36,19 @@ def reaches(arm: Arm) -> Vector:
         far = float(np.linalg.norm(hull.vertices, axis=1).max()) + hull.radius
         body = model.geom_bodyid[geom]
         extent[body] = max(extent[body], float(np.linalg.norm(model.geom_pos[geom])) + far)
-    # Children come after their parents, and a body's later joints carry less of it than its earlier ones.
     most = np.ones(model.njnt)
+    # Children come after their parents, and a body's later joints carry less of it than its earlier ones.
     for body in range(model.nbody - 1, 0, -1):
         far, first = extent[body], model.body_jntadr[body]
         for joint in range(first + model.body_jntnum[body] - 1, first - 1, -1):
             if model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE:
-                far += float(np.abs(np.array(arm.ranges)[:, joint] - model.qpos0[joint]).max())
+                far += away[joint]
             else:
                 aside = float(np.linalg.norm(model.jnt_pos[joint]))
                 most[joint] = far + aside
                 far += 2.0 * aside
         parent = model.body_parentid[body]
         extent[parent] = max(extent[parent], float(np.linalg.norm(model.body_pos[body])) + far)
-    if not np.isfinite(most).all():
-        joint = arm.joint_names[int(np.flatnonzero(~np.isfinite(most))[0])]
-        raise ValueError(f"joint {joint} turns something that slides without end; such an arm cannot be planned for")
     return most
 
 
@@ -58,7 +56,7 @@ class Sweep:
     """Looks along ways in a space."""
 
     def __init__(self, space: FreeSpace) -> None:
-        self._space, self._reaches = space, reaches(space.arm)
+        self._space = space
 
     def too_near(self, curve: CubicSpline, least: float) -> set[int]:
         """The pieces of a curve (from knot k to knot k + 1) on which bodies are not proven to stay `least` m apart."""
@@ -66,8 +64,10 @@ class Sweep:
         c = np.abs(curve.c)
         # No joint is faster on a piece than the sum of the sizes of its derivative's terms.
         rates = c[2] + 2.0 * c[1] * widths[:, None] + 3.0 * c[0] * widths[:, None] ** 2
-        moves = rates @ self._reaches
-        looks = [Look(float(s), self._space.distance(curve(s))) for s in curve.x]
+        knots, arm = curve(curve.x), self._space.arm
+        away = np.abs(knots - arm.model.qpos0).max(axis=0) + (rates * widths[:, None]).max(axis=0)
+        moves = rates @ reaches(arm, away)
+        looks = [Look(float(s), self._space.distance(q)) for s, q in zip(curve.x, knots, strict=True)]
         pieces = zip(looks, looks[1:], moves.tolist(), strict=False)
         return {k for k, (a, b, rate) in enumerate(pieces) if not self._apart(curve, a, b, rate, least)}
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from simloop.models.arm import Arm
+from simloop.models.arm import Arm, Vector
 from simloop.models.pose import quaternion_of_zyz, rotation_between
 from simloop.models.robot import Ball, Polyhedron
 from simloop.models.robots.iiwa import POSTURE_B, ROBOT
@@ -45,14 +46,20 @@ def parameters(h: float) -> Parameters:
     }
 
 
+def asked(outcome: Outcome, name: str, otherwise: Sequence[float]) -> Vector:
+    """A vector that the planner was given, or its start value."""
+    return np.array([outcome.number(f"planner.{name}[{i + 1}]", value) for i, value in enumerate(otherwise)])
+
+
 def judge(outcome: Outcome) -> dict[str, Figure]:
     result, trace = outcome.result, trace_tool(ROBOT, outcome.result)
     q, v, (low, high) = result.vector("plant.q_true"), result.vector("plant.v"), Arm(ROBOT.mjcf).ranges
     arrived = outcome.seconds >= ARRIVED
-    goal = np.array([outcome.number(f"planner.posture[{i + 1}]", angle) for i, angle in enumerate(ROBOT.home)])
-    end = pose_of(goal)
-    astray = np.linalg.norm(rotation_between(trace.quaternions[-1], quaternion_of_zyz(np.array(end[3:]))))
-    speeds = [outcome.number(f"planner.max_joint_speed[{i + 1}]", speed) for i, speed in enumerate(ROBOT.max_speed)]
+    to_posture = outcome.parameters.get("planner.goal", "posture") == "posture"
+    goal, pose = asked(outcome, "posture", ROBOT.home), asked(outcome, "pose", pose_of(ROBOT.home))
+    end = np.array(pose_of(goal)) if to_posture else pose
+    astray = np.linalg.norm(rotation_between(trace.quaternions[-1], quaternion_of_zyz(end[3:])))
+    speeds = asked(outcome, "max_joint_speed", ROBOT.max_speed)
     acceleration = outcome.number("planner.joint_acceleration", ACCELERATION)
     hardest = float(np.abs(np.diff(v, axis=0)).max()) / outcome.h / acceleration
     beyond = max(0.0, float((low - q).max()), float((q - high).max()))
@@ -65,22 +72,22 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
             "Farthest joint from its goal at the end",
             float(np.degrees(np.abs(q[-1] - goal).max())),
             "deg",
-            limit=at_the_end(0.1),
+            limit=at_the_end(0.1) if to_posture else None,
             source="planner.posture",
         ),
         "position": Figure(
-            "Tool from its end pose",
+            "Tool from its goal at the end",
             float(np.linalg.norm(trace.positions[-1] - end[:3])),
             "m",
             limit=at_the_end(1e-3),
-            source="the pose of that posture",
+            source="planner.posture or planner.pose",
         ),
         "end_turned": Figure(
-            "Tool turned off its end pose",
+            "Tool turned off its goal at the end",
             float(np.degrees(astray)),
             "deg",
             limit=at_the_end(0.1),
-            source="the pose of that posture",
+            source="planner.posture or planner.pose",
         ),
         "min_distance": Figure(
             "Nearest that two bodies come",
