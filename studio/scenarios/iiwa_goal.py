@@ -1,4 +1,4 @@
-"""The iiwa from posture A to posture B among two balls and two polyhedra: it plans its own way and time (S5's robot)."""
+"""The iiwa from posture A to posture B among two balls and two polyhedra: it plans its own way and time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simloop.studio.scenarios._iiwa import PILLAR, SPACING, pose_of
 
 ACCELERATION = 5.0  # rad/s2
 # When it has long arrived, s.
-ARRIVED = 5.0
+ARRIVED = 4.0
 # Straight from posture to posture the arm would go through pillar, ball and wedge; the other ball is above the pillar.
 OBSTACLES = (
     PILLAR,
@@ -57,7 +57,7 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
     arrived = outcome.seconds >= ARRIVED
     to_posture = outcome.parameters.get("planner.goal", "posture") == "posture"
     goal, pose = asked(outcome, "posture", ROBOT.home), asked(outcome, "pose", pose_of(ROBOT.home))
-    end = np.array(pose_of(goal)) if to_posture else pose
+    end: Vector = np.array(pose_of(goal.tolist())) if to_posture else pose
     astray = np.linalg.norm(rotation_between(trace.quaternions[-1], quaternion_of_zyz(end[3:])))
     speeds = asked(outcome, "max_joint_speed", ROBOT.max_speed)
     acceleration = outcome.number("planner.joint_acceleration", ACCELERATION)

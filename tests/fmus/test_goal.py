@@ -11,7 +11,9 @@ from simloop.fmus.slave import Slave
 from simloop.master import FmuComponent
 from simloop.master.errors import UnitError
 from simloop.models.arm import Arm
+from simloop.models.clearance import Clearance
 from simloop.models.pose import ToolPose, quaternion_of_zyz, rotation_between
+from simloop.models.robot import scene_mjcf
 from simloop.models.robots.iiwa import POSTURE_B, ROBOT
 from simloop.studio.scenarios.iiwa_goal import OBSTACLES
 
@@ -48,7 +50,7 @@ def test_a_pose_is_reached_from_home() -> None:
         ({"goal": "pose", "pose[1]": 3.0}, r"goal pose \(3, .* is out of reach; the nearest feasible pose is \("),
         ({"goal": "place"}, "goal is 'place'; it can be posture or pose"),
         ({"max_joint_speed[2]": 0.0}, r"max_joint_speed\[2\] is 0; it must be greater than 0"),
-        ({"spacing": 0.03, "posture[7]": 1.0}, r"is not feasible: .* and 0\.032 m are needed"),
+        ({"spacing": 0.04, "posture[7]": 1.0}, r"is not feasible: .* and 0\.042 m are needed"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_moves(
@@ -69,9 +71,11 @@ def test_a_goal_inside_an_obstacle_comes_with_the_nearest_that_is_not() -> None:
     with pytest.raises(ValueError, match="nearest feasible posture is") as refused:
         unit.exit_initialization_mode()
     numbers = str(refused.value).rpartition("(")[2].rstrip(")").split(", ")
-    nearest = instantiate("goal", ROBOT, OBSTACLES)
-    set_vector(nearest, "posture", tuple(map(float, numbers)))
-    assert 0.0 < np.abs(nearest.view("posture") - inside).max() < 0.5
+    clearance = Clearance(Arm(scene_mjcf(ROBOT, OBSTACLES)))
+    clearance.update(inside)
+    assert clearance.distance < 0.0
+    clearance.update(np.array(numbers, dtype=float))
+    assert clearance.distance >= unit.view("spacing")[0]
 
 
 def test_a_state_goes_on_in_a_unit_that_was_never_started_with_its_parameters() -> None:

@@ -1,4 +1,4 @@
-"""Ways from goal to goal: within the joints' limits, apart from everything by an independent library, and repeatable."""
+"""Ways from goal to goal: within the joints' limits, apart from everything as coal sees it, and repeatable."""
 
 from __future__ import annotations
 
