@@ -22,6 +22,7 @@ from simloop.fmus.computed_torque import ComputedTorque
 from simloop.fmus.control import Control
 from simloop.fmus.documentation import write_page
 from simloop.fmus.gate import Gate
+from simloop.fmus.goal import GoalUnit
 from simloop.fmus.operator import Operator
 from simloop.fmus.packing import Pack, installed
 from simloop.fmus.path import PathPlanner
@@ -38,6 +39,7 @@ UNITS: dict[str, Callable[..., Slave]] = {
     "planner": Planner,
     "playback": Playback,
     "path": PathPlanner,
+    "goal": GoalUnit,
     "operator": Operator,
     "control": Control,
     "computed_torque": ComputedTorque,

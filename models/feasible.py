@@ -26,6 +26,7 @@ LAST_LOOKS, LAST_GAIN = 300, 1e-12
 KEEPING_APART = 100.0
 # How far from the ends of its range a joint begins, as a part of it: on an end the search would not move it.
 INSIDE = 1e-3
+NOTHING_APART = "no pose was found that keeps the bodies apart"
 
 
 class Target(Protocol):
@@ -68,6 +69,19 @@ class Pose:
         # A joint that turns the tool by ω changes each column of its matrix by ω × column.
         turns = np.cross(J[3:].T[:, :, None], self._tool.matrix()[None], axis=1) / np.sqrt(2.0)
         return np.vstack([J[:3], turns.reshape(-1, 9).T])
+
+
+class Posture:
+    """A position of all joints (n), m or rad."""
+
+    def __init__(self, arm: Arm, goal: Vector) -> None:
+        self._q, self._goal = arm.data.qpos, goal
+
+    def off(self) -> Vector:
+        return np.asarray(self._q - self._goal)
+
+    def slopes(self) -> Vector:
+        return np.eye(len(self._goal))
 
 
 def nearest(arm: Arm, target: Target, q: Vector, spacing: Spacing | None = None) -> tuple[Vector, float]:
@@ -127,17 +141,44 @@ def check_via_poses(arm: Arm, tool: ToolPose, via: ViaPoses, q: Vector, spacing:
     """ValueError when the tool cannot be at one of the poses: which, and the nearest that it can, seen from q."""
     for k, (time, p, turned) in enumerate(zip(via.times, via.positions, via.quaternions, strict=True), 1):
         q, off = nearest(arm, Pose(tool, p, turned), q, spacing)
-        if off <= REACHED:
-            continue
-        wanted = f"via point {k} at {time:g} s, {_pose_in_words(p, turned)}, is out of reach"
-        if not np.isfinite(off):
-            raise ValueError(f"{wanted}; no pose was found that keeps the bodies apart")
-        arm.kinematics(q)
-        here, there = tool.position(), tool.quaternion()
-        away = np.linalg.norm(here - p)
-        angle = np.degrees(np.linalg.norm(rotation_between(there, turned)))
-        offs = f"{away:.3g} m and {angle:.3g}° off"
-        raise ValueError(f"{wanted}; the nearest feasible pose is {_pose_in_words(here, there)}, {offs}")
+        if off > REACHED:
+            wanted = f"via point {k} at {time:g} s, {_pose_in_words(p, turned)}, is out of reach"
+            arm.kinematics(q)
+            raise ValueError(f"{wanted}; {_instead(tool, p, turned) if np.isfinite(off) else NOTHING_APART}")
+
+
+def posture_for_pose(
+    arm: Arm, tool: ToolPose, position: Vector, quaternion: Vector, q: Vector, spacing: Spacing
+) -> Vector:
+    """A posture that has the tool at a pose, looked for from q; ValueError when there is none: the nearest pose."""
+    target = Pose(tool, position, quaternion)
+    found, off = nearest(arm, target, q, spacing)
+    if off > REACHED:
+        arm.kinematics(found)
+        instead = _instead(tool, position, quaternion) if np.isfinite(off) else NOTHING_APART
+        raise ValueError(f"goal pose {_pose_in_words(position, quaternion)} is out of reach; {instead}")
+    return _search(arm, target, found, spacing, LAST_LOOKS, LAST_GAIN)
+
+
+def check_posture(arm: Arm, posture: Vector, spacing: Spacing) -> None:
+    """ValueError when joints are out of their ranges at a goal posture, or bodies too near: what is wrong, and the
+    nearest posture that is feasible."""
+    low, high = arm.ranges
+    out = np.flatnonzero((posture < low) | (posture > high))
+    clearance = spacing.clearance
+    clearance.update(posture)
+    if len(out):
+        i = int(out[0])
+        wrong = f"joint {arm.joint_names[i]} can be from {low[i]:.4g} to {high[i]:.4g} {arm.units[i]}"
+    elif clearance.distance < spacing.least:
+        one, other = clearance.names[clearance.nearest]
+        apart = f"{clearance.distance:.3g} m from {other}, and {spacing.least:.3g} m are needed"
+        wrong = f"{one} would be {apart}"
+    else:
+        return
+    found, off = nearest(arm, Posture(arm, posture), posture, spacing)
+    instead = f"the nearest feasible posture is {_numbers(found)}" if np.isfinite(off) else NOTHING_APART
+    raise ValueError(f"goal posture {_numbers(posture)} is not feasible: {wrong}; {instead}")
 
 
 def check_goal(arm: Arm, tools: Tools, goal: Vector, q: Vector) -> None:
@@ -150,6 +191,18 @@ def check_goal(arm: Arm, tools: Tools, goal: Vector, q: Vector) -> None:
     wanted, found = (" and ".join(map(_point_in_words, points.reshape(-1, 3))) for points in (goal, here))
     away = float(np.linalg.norm((here - goal).reshape(-1, 3), axis=1).max())
     raise ValueError(f"goal {wanted} is out of reach; the nearest feasible is {found}, {away:.3g} m off")
+
+
+def _instead(tool: ToolPose, position: Vector, quaternion: Vector) -> str:
+    """Where the tool is, after `arm.kinematics`, and how far from a pose."""
+    here, there = tool.position(), tool.quaternion()
+    away = np.linalg.norm(here - position)
+    angle = np.degrees(np.linalg.norm(rotation_between(there, quaternion)))
+    return f"the nearest feasible pose is {_pose_in_words(here, there)}, {away:.3g} m and {angle:.3g}° off"
+
+
+def _numbers(posture: Vector) -> str:
+    return f"({', '.join(f'{value:.4g}' for value in posture)})"
 
 
 def _pose_in_words(position: Vector, quaternion: Vector) -> str:

@@ -41,6 +41,8 @@ def open_unit(kind: str, path: Path) -> FmuComponent:
             component.set(name, value)
     if kind == "planner":
         component.set("goal[3]", 0.7)
+    if kind == "goal":
+        component.set("posture[1]", 0.15)
     if kind in CONTROLLERS:
         component.set("replay", True)
         component.set("force_threshold", 0.5)
@@ -225,6 +227,8 @@ def test_declared_initial_dependencies_are_true(kind: str, units: dict[str, Path
         "nonholonomic": False,
         # Needs an influence too: tests/models/test_guide.py.
         "plan_ahead": False,
+        "goal": "pose",
+        "hold_orientation": True,
         "table": str(table),
         "gate": "polyhedra",
     }
@@ -546,7 +550,8 @@ def test_a_parameter_below_its_declared_least_value_is_refused_at_the_start(kind
         if variable.causality == "parameter" and variable.min is not None:
             component = FmuComponent(kind, units[kind])
             for name, value in beside.get(variable.name, {}).items():
-                component.set(name, value)
+                if name in component.variables:
+                    component.set(name, value)
             component.set(variable.name, int(float(variable.min)) - 1)
             with pytest.raises(UnitError, match=variable.name.partition("[")[0]):
                 component.initialize(0.0)

@@ -14,7 +14,7 @@ class CoalPair:
     """coal's signed distance of two hulls of points, swept by their radii; its own tolerance is 1e-6 m."""
 
     def __init__(self, a: gjk.Hull, b: gjk.Hull) -> None:
-        self.shapes = [_coal_shape(hull.vertices) for hull in (a, b)]
+        self.shapes = [convex(hull.vertices) for hull in (a, b)]
         self.radii = a.radius + b.radius
 
     def distance(self, pose_a: gjk.Pose, pose_b: gjk.Pose) -> float:
@@ -24,7 +24,8 @@ class CoalPair:
         return float(apart) - self.radii
 
 
-def _coal_shape(vertices: Array) -> coal.Convex:
+def convex(vertices: Array) -> coal.Convex:
+    """The hull of points as coal has it."""
     points, faces = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
     for vertex in vertices:
         points.append(vertex)
