@@ -54,7 +54,7 @@ class PathPlanner(RedundantPlanner):
         file = self.text("table")
         via = read_via_poses(file) if file else self._here()
         if file:
-            check_via_poses(self.arm, self.tool, via, self.state.plan.q, self.spacing)
+            check_via_poses(self.arm, self.tool, via, self.home, self.spacing)
         gain, reach, seed = self.positive("path_gain"), self.positive("path_reach"), self.not_negative("seed")
         path: Path = PosePath(via)
         self._along: Along | None = None
@@ -71,14 +71,15 @@ class PathPlanner(RedundantPlanner):
         liked = [(gain, objective) for gain, objective in self.objectives if gain]
         planner = GuidePlanner(space, self.limits.speed, liked, seed=seed)
         end = self.view("posture").copy() if self.view("posture_gain")[0] > 0.0 else None
-        guide = planner.plan(path, self.state.plan.q.copy(), end)
+        # From home, where every plan begins: a state that is restored in another process plans the same again.
+        guide = planner.plan(path, self.home, end)
         return GuidedPath(space, guide, path), Along(guide)
 
     def resolution(self, time: float) -> Resolution:
         return super().resolution(time) if self._along is None else self._guided
 
     def _here(self) -> ViaPoses:
-        self.arm.kinematics(self.state.plan.q)
+        self.arm.kinematics(self.home)
         position, quaternion = self.tool.position().copy(), self.tool.quaternion().copy()
         return ViaPoses(np.array([0.0, 1.0]), np.array([position, position]), np.array([quaternion, quaternion]))
 

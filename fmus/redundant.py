@@ -41,7 +41,7 @@ class RedundantPlanner(Slave):
         self.arm = Arm(read_model(resources))
         self.tool = ToolPose(self.arm, read_tools(resources)[0])
         n, units = self.arm.n, self.arm.units
-        home = np.array(read_home(resources))
+        self.home = home = np.array(read_home(resources))
         speed = read_max_speed(resources) or [10.0] * n
         velocity = [VELOCITY[u] for u in units]
         parameter, text = Role.PARAMETER, Kind.STRING

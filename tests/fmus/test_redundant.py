@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from simloop.fmus.export import build
+from simloop.fmus.export import build, instantiate
 from simloop.master import FmuComponent
 from simloop.master.errors import UnitError
+from simloop.models.robot import Ball
 from simloop.models.robots.iiwa import ROBOT as IIWA
 from simloop.models.robots.mobile import ROBOT as MOBILE
+
+from tests.models.test_guide import ROBOT as PLANAR
 
 H = 1 / 200
 SIDEWAYS = (0.02, 0.1, 0.0, 0.0, 0.0, 0.0)
@@ -76,3 +79,30 @@ def test_an_orientation_that_is_not_known_is_refused_with_those_that_are(operato
     with pytest.raises(UnitError, match=r"planner\.orientation is 'third'; it can be held or second"):
         component.initialize(0.0)
     component.close()
+
+
+def test_a_path_planned_ahead_goes_on_from_a_state_in_a_unit_that_was_never_started(tmp_path: Path) -> None:
+    """It plans the same way again, whatever the state's position is, and so gives the same bits."""
+    ball = Ball("ball", (0.75, 0.0, 0.0), 0.05)
+    table = tmp_path / "via.csv"
+    first = instantiate("path", PLANAR, (ball,))
+    first.arm.kinematics(np.array(PLANAR.home))
+    x, y, z = first.tool.position()
+    table.write_text(f"time,x,y,z,z1,y2,z3\n0,{x},{y},{z},0,0,0\n0.5,{x},{y},{z},0,0,0\n2,{x - 0.1},{y},{z},0,0,0\n")
+    text = next(v.reference for v in first.variables() if v.name == "table")
+    first.set_string([text], [str(table)])
+    for name, value in (("plan_ahead", 1.0), ("spacing", 0.02), ("influence", 0.05)):
+        first.view(name)[0] = value
+    first.exit_initialization_mode()
+    plans = []
+    for k in range(100):
+        first.do_step(k * 0.01, 0.01)
+    state = first._fmu_state_to_bytes(first.save())
+    other = instantiate("path", PLANAR, (ball,))
+    other.exit_initialization_mode()
+    other.restore(other._fmu_state_from_bytes(state))
+    for unit in (first, other):
+        for k in range(100, 150):
+            unit.do_step(k * 0.01, 0.01)
+        plans.append(unit.view("q_d").tobytes())
+    assert plans[0] == plans[1]
