@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-SOURCES := pyproject.toml setup.py MANIFEST.in $(shell find cffi_build fmus master models studio -type f \
+SOURCES := pyproject.toml setup.py MANIFEST.in $(shell find cffi_build drivers fmus master models studio -type f \
              \( -name '*.py' -o -name '*.pyi' -o -name '*.c' -o -name '*.h' -o -name '*.xml' \))
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
 WARN   := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only

@@ -1,0 +1,131 @@
+"""CiA 402 drives on a bus, emulated, with a simulated arm behind them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from simloop.drivers import canopen_frames as frames
+from simloop.drivers.axes import Axes
+from simloop.drivers.emulated_arm import EmulatedArm
+from simloop.drivers.emulated_drive import OVER_CURRENT, EmulatedDrive
+from simloop.drivers.injection import Injection, Trouble
+
+# How long the bus is listened to before the drives' watchdogs are looked after, s.
+LISTEN = 0.01
+ALL_NODES = 0
+
+
+class EmulatedDrives:
+    """The arm moves with SYNC only, one cycle each, so what happens does not depend on how fast it happens; only the
+    drives' own watchdogs go by the wall clock. `tell` gets a sentence for each change of a drive's state."""
+
+    def __init__(
+        self,
+        bus: Any,
+        axes: Axes,
+        arm: EmulatedArm,
+        injections: Sequence[Injection] = (),
+        *,
+        tell: Callable[[str], None] = lambda text: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.drives = [EmulatedDrive(axis) for axis in axes.all]
+        self.arm = arm
+        self.cycles = 0
+        """Cycles since the first in which a drive was enabled."""
+        self._bus, self._axes, self._injections = bus, axes, injections
+        self._tell, self._clock = tell, clock
+        self._by_node = {axis.node: i for i, axis in enumerate(axes.all)}
+        self._told = [drive.state for drive in self.drives]
+        self._withheld: list[tuple[int, bytes]] = []
+        self._counts = axes.counts(arm.q)
+        self._cut = False
+        import can
+
+        self._message = can.Message
+
+    def run(self, keep_going: Callable[[], bool]) -> None:
+        while keep_going():
+            message = self._bus.recv(LISTEN)
+            if message is not None and not self._cut:
+                self.hear(message.arbitration_id, bytes(message.data))
+            self.look_after()
+
+    def hear(self, identifier: int, data: bytes) -> None:
+        """A frame from the bus."""
+        if identifier == frames.SYNC and not data:
+            self._sync()
+        elif identifier == frames.NMT and len(data) == 2:
+            for drive in self.drives:
+                if data[1] in (ALL_NODES, drive.axis.node):
+                    drive.manage(data[0])
+        else:
+            base, node = identifier & ~0x7F, identifier & 0x7F
+            if node in self._by_node:
+                drive = self.drives[self._by_node[node]]
+                if base == frames.RPDO1:
+                    drive.take(data, self._clock())
+                elif base == frames.SDO_REQUEST:
+                    self._send(frames.SDO_ANSWER + node, drive.serve(data))
+
+    def look_after(self) -> None:
+        """The watchdogs, and what is to be told."""
+        now = self._clock()
+        for i, drive in enumerate(self.drives):
+            drive.watch(now)
+            for data in drive.emergencies:
+                self._send(frames.EMERGENCY + drive.axis.node, data)
+            drive.emergencies.clear()
+            if drive.state is not self._told[i]:
+                self._told[i] = drive.state
+                self._tell(f"cycle {self.cycles}: joint {i + 1} {drive.state.words}, torque {drive.torque} per mille")
+
+    def _sync(self) -> None:
+        self.cycles += self.cycles > 0 or any(not drive.braked for drive in self.drives)
+        push = self._meet_trouble()
+        period = max(drive.period for drive in self.drives)
+        if period:
+            braked = np.array([drive.braked for drive in self.drives])
+            tau = self._axes.torque(np.array([float(drive.torque) for drive in self.drives]))
+            self.arm.step(tau, push, braked, period)
+        stuck = np.zeros(len(self.drives), dtype=bool)
+        for each in self._injections:
+            stuck[each.joint - 1] |= each.trouble is Trouble.STUCK and self._acts(each)
+        self._counts = np.where(stuck, self._counts, self._axes.counts(self.arm.q))
+        late, self._withheld = self._withheld, []
+        for identifier, data in late:
+            self._send(identifier, data)
+        for i, drive in enumerate(self.drives):
+            if drive.answers:
+                self._answer(i, frames.TPDO1 + drive.axis.node, drive.answer(int(self._counts[i])))
+            drive.sync()
+
+    def _meet_trouble(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        push = np.zeros(len(self.drives))
+        for each in self._injections:
+            if each.trouble is Trouble.FAULT and each.begins(self.cycles):
+                self.drives[each.joint - 1].fail(OVER_CURRENT)
+            elif each.trouble is Trouble.PUSH and self._acts(each):
+                push[each.joint - 1] += each.size
+            elif each.trouble is Trouble.CABLE and self._acts(each):
+                self._cut = True
+        return push
+
+    def _answer(self, i: int, identifier: int, data: bytes) -> None:
+        here = [each.trouble for each in self._injections if each.joint == i + 1 and self._acts(each)]
+        if Trouble.LOST in here:
+            return
+        if Trouble.LATE in here:
+            self._withheld.append((identifier, data))
+        else:
+            self._send(identifier, data)
+
+    def _acts(self, injection: Injection) -> bool:
+        return injection.acts(self.cycles)
+
+    def _send(self, identifier: int, data: bytes) -> None:
+        if not self._cut:
+            self._bus.send(self._message(arbitration_id=identifier, data=data, is_extended_id=False))
