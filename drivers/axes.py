@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ MOST_PER_MILLE = 32767
 
 @dataclass(frozen=True)
 class Axis:
-    """One drive and its joint: counts = zero + counts_per_unit · q, with q in rad or m. A drive that turns the other way
+    """One drive and its joint: counts = zero + counts_per_unit · q, q in rad or m. A drive that turns the other way
     has a negative number there. `rated_torque` is on the joint's side of the gear, N·m or N."""
 
     node: int
@@ -69,7 +70,9 @@ def default_axes(arm: Arm) -> Axes:
     limits = [limit * RATED_PART if math.isfinite(limit) else RATED_OTHERWISE for limit in arm.torque_limits.tolist()]
     # A drive tells its rated torque in whole mN·m.
     rated = [round(1e3 * limit) / 1e3 for limit in limits]
-    return Axes(tuple(Axis(i + 1, counts, torque) for i, (counts, torque) in enumerate(zip(per_unit, rated, strict=True))))
+    return Axes(
+        tuple(Axis(i + 1, counts, torque) for i, (counts, torque) in enumerate(zip(per_unit, rated, strict=True)))
+    )
 
 
 def read_axes(path: Path, n: int) -> Axes:
@@ -93,15 +96,16 @@ def _axis(table: dict[str, Any], joint: int, path: Path) -> Axis:
     if unknown or missing:
         wrong = f"knows no {min(unknown)!r}" if unknown else f"needs {min(missing)!r}"
         raise ValueError(f"joint {joint} in {str(path)!r} {wrong}; it takes {', '.join(sorted(names))}")
-    rules = {
-        "node": lambda value: type(value) is int and 1 <= value <= 127,
-        "zero": lambda value: type(value) is int and abs(value) < 2**31,
-        "counts_per_unit": lambda value: _is_number(value) and value != 0.0,
-        "rated_torque": lambda value: _is_number(value) and 0.0 < value < 1e6,
+    rules: dict[str, tuple[Callable[[Any], bool], str]] = {
+        "node": (lambda value: type(value) is int and 1 <= value <= 127, "a whole number from 1 to 127"),
+        "zero": (lambda value: type(value) is int and abs(value) < 2**31, "a whole number of 32 bits"),
+        "counts_per_unit": (lambda value: _is_number(value) and value != 0.0, "a number other than 0"),
+        "rated_torque": (lambda value: _is_number(value) and 0.0 < value < 1e6, "a number greater than 0"),
     }
     for name, value in table.items():
-        if not rules[name](value):
-            raise ValueError(f"joint {joint} in {str(path)!r} has {name} = {value!r}, which cannot be")
+        allowed, words = rules[name]
+        if not allowed(value):
+            raise ValueError(f"joint {joint} in {str(path)!r} has {name} = {value!r}; it must be {words}")
     return Axis(**table)
 
 

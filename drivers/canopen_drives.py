@@ -14,7 +14,7 @@ from simloop.drivers.axes import Axes
 from simloop.drivers.canopen_bus import BusAddress
 from simloop.drivers.canopen_setup import set_up
 from simloop.drivers.cia402 import UPWARDS, Order, State
-from simloop.drivers.driver import Command, Condition, Features, Report, RobotStopped, Takes
+from simloop.drivers.driver import Command, Condition, Features, Report, RobotStoppedError, Takes
 from simloop.models.arm import Vector
 
 # How often it is tried to get the drives up, enabled, or stopped: cycles. A brake takes some 0.1 s to open.
@@ -89,14 +89,16 @@ class CanopenDriver:
         self._reset()
         done = 0
         for _ in range(MOST_CYCLES):
-            orders = [UPWARDS.get(state, Order.DISABLE_VOLTAGE) if state else Order.DISABLE_VOLTAGE for state in self.states]
+            orders = [
+                UPWARDS.get(state, Order.DISABLE_VOLTAGE) if state else Order.DISABLE_VOLTAGE for state in self.states
+            ]
             whole = self._turn(orders, self._none)
             self._check_faults()
             done = done + 1 if whole else 0
             if done >= self._quiet_cycles and all(state is State.SWITCHED_ON for state in self.states):
                 self._q = self._axes.position(self._counts)
                 return Report(self._q, self._v, self._none)
-        raise RobotStopped(Condition.QUICK_STOP, f"the drives do not switch on: {self._tell()}")
+        raise RobotStoppedError(Condition.QUICK_STOP, f"the drives do not switch on: {self._tell()}")
 
     def exchange(self, command: Command) -> Report:
         per_mille = self._axes.per_mille(command.tau)
@@ -106,7 +108,7 @@ class CanopenDriver:
         if not self._enabled:
             whole = self._wait_for_brakes(orders, per_mille)
         elif any(state is not State.OPERATION_ENABLED for state in self.states):
-            raise RobotStopped(Condition.QUICK_STOP, f"not all drives are enabled any more: {self._tell()}")
+            raise RobotStoppedError(Condition.QUICK_STOP, f"not all drives are enabled any more: {self._tell()}")
         if whole:
             q = self._axes.position(self._counts)
             self._v = (q - self._q) / (self._cycle * (self._missed + 1))
@@ -144,7 +146,7 @@ class CanopenDriver:
         if not any(state in _FAULTS for state in self.states):
             return
         if not self._reset_faults:
-            raise RobotStopped(
+            raise RobotStoppedError(
                 Condition.FAULT, f"a drive is in fault, and is reset only when that is asked for: {self._tell()}"
             )
         self._run(Order.FAULT_RESET)
@@ -159,7 +161,7 @@ class CanopenDriver:
                 return whole
             whole = self._turn(orders, per_mille)
             self._check_faults()
-        raise RobotStopped(Condition.QUICK_STOP, f"the drives do not enable: {self._tell()}")
+        raise RobotStoppedError(Condition.QUICK_STOP, f"the drives do not enable: {self._tell()}")
 
     def _turn(self, orders: Sequence[Order], per_mille: Vector) -> bool:
         """One cycle on the bus; whether every drive answered. Positions are taken only when all did."""
@@ -185,7 +187,7 @@ class CanopenDriver:
 
     def _check_faults(self) -> None:
         if any(state in _FAULTS for state in self.states):
-            raise RobotStopped(Condition.FAULT, f"a drive is in fault: {self._tell()}")
+            raise RobotStoppedError(Condition.FAULT, f"a drive is in fault: {self._tell()}")
 
     def _tell(self) -> str:
         """The joints that are not as they should be, in words."""
@@ -227,4 +229,5 @@ class CanopenDriver:
 def _bus_error() -> type[Exception]:
     import can
 
-    return can.CanError
+    error: type[Exception] = can.CanError
+    return error

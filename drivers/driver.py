@@ -55,7 +55,7 @@ class Report:
     missed: int = 0
 
 
-class RobotStopped(ValueError):
+class RobotStoppedError(ValueError):
     """A robot that was stopped, or did so itself: its condition and why, in one sentence."""
 
     def __init__(self, condition: Condition, reason: str) -> None:
@@ -67,7 +67,7 @@ class Driver(Protocol):
     """Legal order: `configure`, `activate`, any number of `exchange`, then `deactivate`; `stop` at any time, more than
     once too. After `deactivate` or `stop` the driver is done, and never goes on by itself.
 
-    What goes wrong with the robot raises RobotStopped, what is wrong with the settings ValueError.
+    What goes wrong with the robot raises RobotStoppedError, what is wrong with the settings ValueError.
     """
 
     features: Features

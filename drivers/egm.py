@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from simloop.drivers.driver import Command, Condition, Features, Report, RobotStopped, Takes
+from simloop.drivers.driver import Command, Condition, Features, Report, RobotStoppedError, Takes
 from simloop.drivers.egm_link import FIRST_PORT, LOOPBACK, Address, ArmAxes, Link, arms_of
 from simloop.drivers.egm_message import Guidance, Motors, RobotMessage, SensorMessage, decode_robot, encode_sensor
 from simloop.models.arm import Vector
@@ -143,7 +143,9 @@ class EgmDriver:
             return 0
         self._check(message)
         if not peer.axes.take(message.joints, message.external, self._q):
-            raise RobotStopped(Condition.QUICK_STOP, f"the controller tells of {len(message.joints)} joints by EGM")
+            raise RobotStoppedError(
+                Condition.QUICK_STOP, f"the controller tells of {len(message.joints)} joints by EGM"
+            )
         newer = message.sequence - peer.sequence if peer.sequence >= 0 else 1
         peer.address, peer.sequence = sender, message.sequence
         return newer
@@ -151,4 +153,4 @@ class EgmDriver:
     def _check(self, message: RobotMessage) -> None:
         if message.motors is not Motors.ON or message.guidance is not Guidance.RUNNING:
             motors, guidance = message.motors.name.lower(), message.guidance.name.lower()
-            raise RobotStopped(Condition.FAULT, f"the controller ended EGM: motors {motors}, guidance {guidance}")
+            raise RobotStoppedError(Condition.FAULT, f"the controller ended EGM: motors {motors}, guidance {guidance}")

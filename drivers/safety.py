@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from simloop.drivers.driver import Command, Condition, Driver, Report, RobotStopped, Takes
+from simloop.drivers.driver import Command, Condition, Driver, Report, RobotStoppedError, Takes
 from simloop.models.arm import Arm, Vector
 from simloop.models.gate import Gate
 
@@ -82,7 +82,7 @@ class SafeDriver:
 
     def exchange(self, command: Command) -> Report:
         if self.condition not in (Condition.IDLE, Condition.RUNNING, Condition.HOLD) or self._report is None:
-            raise RobotStopped(self.condition, "the robot was stopped, and is started again only by a new run")
+            raise RobotStoppedError(self.condition, "the robot was stopped, and is started again only by a new run")
         reports: list[Report] = []
         self._guarded(lambda: reports.append(self._exchange(command)))
         return reports[0]
@@ -102,7 +102,7 @@ class SafeDriver:
         try:
             act()
         except BaseException as error:
-            if isinstance(error, RobotStopped):
+            if isinstance(error, RobotStoppedError):
                 self.condition = error.condition
             self.stop()
             raise
@@ -124,9 +124,9 @@ class SafeDriver:
         for watcher in self._watchers:
             reason = watcher()
             if reason:
-                raise RobotStopped(Condition.QUICK_STOP, reason)
+                raise RobotStoppedError(Condition.QUICK_STOP, reason)
         if not (np.isfinite(command.tau).all() and np.isfinite(command.q_d).all()):
-            raise RobotStopped(Condition.QUICK_STOP, "the command is not a finite number")
+            raise RobotStoppedError(Condition.QUICK_STOP, "the command is not a finite number")
         if self.condition is Condition.HOLD and self._sent is not None:
             sent = self._sent
         else:
@@ -137,7 +137,7 @@ class SafeDriver:
         self.missed += bool(report.missed)
         self.condition = Condition.HOLD if report.missed else Condition.RUNNING
         if report.missed >= self._limits.missed_cycles:
-            raise RobotStopped(Condition.QUICK_STOP, f"no measurement came for {report.missed} cycles")
+            raise RobotStoppedError(Condition.QUICK_STOP, f"no measurement came for {report.missed} cycles")
         if report.missed:
             expected = report.q + report.v * (report.missed * self._cycle)
             report = Report(expected, report.v, report.sent, report.missed)
@@ -150,7 +150,7 @@ class SafeDriver:
         if self._gate is not None:
             verdict = self._gate.check(q_d)
             if not verdict.allowed:
-                raise RobotStopped(Condition.QUICK_STOP, f"the command is not legal: {verdict.reason}")
+                raise RobotStoppedError(Condition.QUICK_STOP, f"the command is not legal: {verdict.reason}")
 
     def _within_limits(self, command: Command) -> Command:
         limits, before = self._limits, self._sent
@@ -174,17 +174,17 @@ class SafeDriver:
         fast = np.abs(report.v) > limits.speed
         if fast.any():
             i = int(np.argmax(fast))
-            raise RobotStopped(
+            raise RobotStoppedError(
                 Condition.QUICK_STOP, f"joint {i + 1} moves at {report.v[i]:.4g}; {limits.speed[i]:.4g} is its limit"
             )
         outside = (report.q < limits.low) | (report.q > limits.high)
         if outside.any():
             i = int(np.argmax(outside))
-            raise RobotStopped(Condition.QUICK_STOP, f"joint {i + 1} is at {report.q[i]:.4g}, out of its range")
+            raise RobotStoppedError(Condition.QUICK_STOP, f"joint {i + 1} is at {report.q[i]:.4g}, out of its range")
         before = self._report
         unchanged = report.q == before.q if before is not None else np.zeros(len(report.q), dtype=bool)
         told = np.maximum(np.abs(sent.q_d - report.q) - STUCK_FLOOR, 0.0)
         self._same = np.where(unchanged, self._same + told, 0.0)
         if (self._same > STUCK_TRAVEL).any():
             i = int(np.argmax(self._same))
-            raise RobotStopped(Condition.QUICK_STOP, f"the encoder of joint {i + 1} is stuck at {report.q[i]:.6g}")
+            raise RobotStoppedError(Condition.QUICK_STOP, f"the encoder of joint {i + 1} is stuck at {report.q[i]:.6g}")

@@ -18,6 +18,7 @@ from xml.etree.ElementTree import Element, indent, tostring
 from simloop.fmus.collision import Collision
 from simloop.fmus.computed_torque import ComputedTorque
 from simloop.fmus.control import Control
+from simloop.fmus.driver import CanopenRobot, EgmRobot
 from simloop.fmus.gate import Gate
 from simloop.fmus.operator import Operator
 from simloop.fmus.path import PathPlanner
@@ -41,6 +42,9 @@ UNITS: dict[str, Callable[..., Slave]] = {
     "collision": Collision,
     "gate": Gate,
 }
+# Real robots in the plant's place; no other tool is given one by accident.
+DRIVERS: dict[str, Callable[..., Slave]] = {"canopen": CanopenRobot, "egm": EgmRobot}
+_CLASSES = UNITS | DRIVERS
 # The units that can stand in the loop as its control: all with the same inputs and outputs.
 CONTROLLERS = ("control", "computed_torque", "pid")
 # Zip entries carry a date; this is the earliest one the format has.
@@ -51,13 +55,13 @@ def instantiate(kind: str, robot: Robot, obstacles: tuple[Obstacle, ...] = (), n
     """A unit as a plain Python object, not behind the FMI."""
     with tempfile.TemporaryDirectory() as folder:
         _write_resources(Path(folder), kind, robot, obstacles, guid="")
-        return UNITS[kind](instance_name=name or kind, resources=folder)
+        return _CLASSES[kind](instance_name=name or kind, resources=folder)
 
 
 def build(kind: str, robot: Robot, path: Path, obstacles: tuple[Obstacle, ...] = ()) -> Path:
-    """Write the unit `kind` (a key of UNITS) for a robot in its scene to `path`."""
-    if kind not in UNITS:
-        raise ValueError(f"there is no unit {kind!r}; there are {', '.join(UNITS)}")
+    """Write the unit `kind` (a key of UNITS or DRIVERS) for a robot in its scene to `path`."""
+    if kind not in _CLASSES:
+        raise ValueError(f"there is no unit {kind!r}; there are {', '.join(_CLASSES)}")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         _write_resources(folder, kind, robot, obstacles, guid="")
@@ -88,7 +92,7 @@ def shell_library() -> Path:
 
 
 def _write_resources(folder: Path, kind: str, robot: Robot, obstacles: tuple[Obstacle, ...], guid: str) -> None:
-    cls = UNITS[kind]
+    cls = _CLASSES[kind]
     unit = {
         "module": cls.__module__,
         "class": cls.__name__,
@@ -103,7 +107,7 @@ def _write_resources(folder: Path, kind: str, robot: Robot, obstacles: tuple[Obs
 
 
 def _describe(kind: str, robot: Robot, resources: Path) -> Element:
-    slave = UNITS[kind](instance_name=kind, resources=str(resources))
+    slave = _CLASSES[kind](instance_name=kind, resources=str(resources))
     slave.modelName = f"simloop_{kind}"
     description = slave.to_xml()
     description.set("modelName", f"simloop.{robot.name}.{kind}")
