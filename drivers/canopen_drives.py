@@ -114,7 +114,9 @@ class CanopenDriver:
             self._v = (q - self._q) / (self._cycle * (self._missed + 1))
             self._q = q
         self._missed = 0 if whole else self._missed + 1
-        return Report(self._q, self._v, self._axes.torque(per_mille), self._missed)
+        # Unheard of, the arm goes on as it went: a step back to an old position would look like a blow.
+        expected = self._q + self._v * (self._cycle * self._missed)
+        return Report(expected, self._v, self._axes.torque(per_mille), self._missed)
 
     def deactivate(self) -> None:
         for order in (Order.SWITCH_ON, Order.SHUTDOWN, Order.DISABLE_VOLTAGE):

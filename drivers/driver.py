@@ -47,7 +47,7 @@ class Command:
 @dataclass(frozen=True)
 class Report:
     """What a cycle gave: measured position and velocity, rad or m (n each), what was really sent, and for how many
-    cycles up to now no measurement has come. While it is not 0, position and velocity are the last ones known."""
+    cycles up to now no measurement has come. While it is not 0, position is where the robot should be by now."""
 
     q: Vector
     v: Vector

@@ -81,11 +81,12 @@ class EgmDriver:
         before = self._q.copy()
         missed = self._turn(command.q_d)
         if missed is None:
+            # Unheard of, the controller takes the arm to its last target and stays.
             self._missed += 1
-        else:
-            # A gap in the numbers is cycles that went by while this one was waited for.
-            self._v = (self._q - before) / (self._cycle * (1 + max(self._missed, missed)))
-            self._missed = missed
+            return Report(command.q_d.copy(), self._v.copy(), command.q_d.copy(), self._missed)
+        # A gap in the numbers is cycles that went by while this one was waited for.
+        self._v = (self._q - before) / (self._cycle * (1 + max(self._missed, missed)))
+        self._missed = missed
         return Report(self._q.copy(), self._v.copy(), command.q_d.copy(), self._missed)
 
     def deactivate(self) -> None:
@@ -104,10 +105,10 @@ class EgmDriver:
         self._send(q_d)
         gaps = []
         for peer in self._peers:
-            gap = self._receive(peer, self._reply_timeout)
-            if gap is None or not gap:
+            newer = self._receive(peer, self._reply_timeout)
+            if not newer:
                 return None
-            gaps.append(gap - 1)
+            gaps.append(newer - 1)
         return max(gaps)
 
     def _send(self, q_d: Vector) -> None:

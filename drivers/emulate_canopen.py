@@ -82,6 +82,8 @@ class EmulatedDrives:
             if drive.state is not self._told[i]:
                 self._told[i] = drive.state
                 self._tell(f"cycle {self.cycles}: joint {i + 1} {drive.state.words}, torque {drive.torque} per mille")
+        if all(drive.braked for drive in self.drives):
+            self.arm.brake()
 
     def _sync(self) -> None:
         self.cycles += self.cycles > 0 or any(not drive.braked for drive in self.drives)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -102,26 +103,33 @@ class EmulatedController:
         sequence = self.cycles if self._begun else 0
         if Trouble.SEQUENCE in troubles:
             sequence = max(0, sequence - 2)
-        answered = 0
-        for i, (axes, link, to) in enumerate(zip(self._arms, self._links, self._to, strict=True)):
+        stamp = round(1e3 * self._cycle * self.cycles)
+        motors = Motors.ON if self.guidance is Guidance.RUNNING else Motors.OFF
+        for axes, link, to in zip(self._arms, self._links, self._to, strict=True):
             joints, external = axes.degrees(self._shown)
-            motors = Motors.ON if self.guidance is Guidance.RUNNING else Motors.OFF
-            stamp = round(1e3 * self._cycle * self.cycles)
             link.send(encode_robot(RobotMessage(sequence, stamp, joints, external, motors, self.guidance)), to)
-            if Trouble.SEQUENCE not in troubles:
-                answered += self._listen(i)
-        return answered == len(self._links)
+        if Trouble.SEQUENCE in troubles:
+            return False
+        return all([self._listen(i) for i in range(len(self._links))])
 
     def _listen(self, i: int) -> bool:
-        got = self._links[i].receive(self._patience)
-        if got is None:
-            return False
+        """Take all that has come, and wait for one that can be used."""
+        link, used = self._links[i], False
+        end = time.monotonic() + self._patience
+        while (left := end - time.monotonic()) > 0.0:
+            got = link.receive(0.0 if used else left)
+            if got is None and used:
+                break
+            if got is not None:
+                used |= self._accept_data(i, got[0])
+        return used
+
+    def _accept_data(self, i: int, data: bytes) -> bool:
         try:
-            message = decode_sensor(got[0])
+            return self._accept(i, decode_sensor(data))
         except ValueError:
             self.refused.add("broken")
             return False
-        return self._accept(i, message)
 
     def _accept(self, i: int, message: SensorMessage) -> bool:
         target = self._target.copy()

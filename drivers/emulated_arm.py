@@ -32,9 +32,13 @@ class EmulatedArm:
         """Advance by h s under motor forces and a hand's."""
         self._time += h
         if braked.all():
-            self._state.moves.v[:] = 0.0
-            self._state.moves.warm[:] = 0.0
-            self._state.frozen[:] = 0.0
+            self.brake()
             return
         self._fault[:] = np.where(braked, Fault.FROZEN, Fault.NONE)
         self._plant.step(self._state, tau, push, self._fault, self._size, self._time, h)
+
+    def brake(self) -> None:
+        """Hold every joint."""
+        self._state.moves.v[:] = 0.0
+        self._state.moves.warm[:] = 0.0
+        self._state.frozen[:] = 0.0

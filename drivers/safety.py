@@ -44,7 +44,7 @@ class SafeDriver:
 
     Before each command the `watchers` are asked: one that answers with a reason stops the robot. A position that the
     `gate` refuses is never commanded. What is beyond the limits is cut off, and `clipped` counts how often. A missed
-    cycle holds the last command and tells where the robot should be by now; too many stop it. After any exception,
+    cycle holds the last command; too many stop the robot. After any exception,
     KeyboardInterrupt included, the robot is stopped.
     """
 
@@ -138,10 +138,7 @@ class SafeDriver:
         self.condition = Condition.HOLD if report.missed else Condition.RUNNING
         if report.missed >= self._limits.missed_cycles:
             raise RobotStoppedError(Condition.QUICK_STOP, f"no measurement came for {report.missed} cycles")
-        if report.missed:
-            expected = report.q + report.v * (report.missed * self._cycle)
-            report = Report(expected, report.v, report.sent, report.missed)
-        else:
+        if not report.missed:
             self._check_motion(report, sent)
         self._report = report
         return report
