@@ -44,7 +44,7 @@ class SafeDriver:
 
     Before each command the `watchers` are asked: one that answers with a reason stops the robot. A position that the
     `gate` refuses is never commanded. What is beyond the limits is cut off, and `clipped` counts how often. A missed
-    cycle holds the last command; too many stop the robot. After any exception,
+    cycle holds the last torque, and position goes on as planned; too many stop the robot. After any exception,
     KeyboardInterrupt included, the robot is stopped.
     """
 
@@ -127,7 +127,8 @@ class SafeDriver:
                 raise RobotStoppedError(Condition.QUICK_STOP, reason)
         if not (np.isfinite(command.tau).all() and np.isfinite(command.q_d).all()):
             raise RobotStoppedError(Condition.QUICK_STOP, "the command is not a finite number")
-        if self.condition is Condition.HOLD and self._sent is not None:
+        holding = self.condition is Condition.HOLD and self.features.takes is Takes.TORQUE
+        if holding and self._sent is not None:
             sent = self._sent
         else:
             sent = self._within_limits(command)
