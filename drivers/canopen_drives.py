@@ -192,13 +192,14 @@ class CanopenDriver:
             raise RobotStoppedError(Condition.FAULT, f"a drive is in fault: {self._tell()}")
 
     def _tell(self) -> str:
-        """The joints that are not as they should be, in words."""
+        """The joints in fault, or else those that are not up, in words."""
+        faulty = [i for i, state in enumerate(self.states) if state in _FAULTS]
+        up = (State.OPERATION_ENABLED, State.SWITCHED_ON)
         parts = []
-        for i, state in enumerate(self.states):
-            if state not in (State.OPERATION_ENABLED, State.SWITCHED_ON):
-                code = self._emergencies.get(i)
-                why = f", emergency {frames.emergency_words(code)}" if code else ""
-                parts.append(f"joint {i + 1} {state.words if state else 'does not answer'}{why}")
+        for i in faulty or [i for i, state in enumerate(self.states) if state not in up]:
+            state, code = self.states[i], self._emergencies.get(i)
+            why = f", emergency {frames.emergency_words(code)}" if code else ""
+            parts.append(f"joint {i + 1} {state.words if state else 'does not answer'}{why}")
         return "; ".join(parts) or "all switched on"
 
     def _listener(self, i: int) -> Any:
