@@ -110,7 +110,8 @@ class EmulatedController:
             link.send(encode_robot(RobotMessage(sequence, stamp, joints, external, motors, self.guidance)), to)
         if Trouble.SEQUENCE in troubles:
             return False
-        return all([self._listen(i) for i in range(len(self._links))])
+        answered = sum(self._listen(i) for i in range(len(self._links)))
+        return answered == len(self._links)
 
     def _listen(self, i: int) -> bool:
         """Take all that has come, and wait for one that can be used."""

@@ -19,12 +19,13 @@ from simloop.drivers.egm_link import FIRST_PORT, LOOPBACK
 from simloop.drivers.safety import SafeDriver, limits_of
 from simloop.drivers.shadow import Shadow
 from simloop.fmus.resources import read_gate, read_home, read_max_speed, read_model
-from simloop.fmus.slave import FORCE, VELOCITY, Kind, Port, Role, Slave
+from simloop.fmus.slave import FORCE, VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.faults import WORDS
 from simloop.models.gate import ClearanceGate, Gate, load_gate
 
+Watcher = Callable[[], str]
 _CONDITIONS = ", ".join(f"{condition.value} {condition.name.lower().replace('_', ' ')}" for condition in Condition)
 
 
@@ -33,14 +34,12 @@ class RobotUnit(Slave):
     go, or anything fails, the robot is stopped. Steps must be of `cycle` s."""
 
     def __init__(self, instance_name: str, resources: str, ports: Sequence[Port]) -> None:
-        self._resources = resources
+        self._max_speed, self._gate_name = read_max_speed(resources), read_gate(resources)
         self._mjcf, self._home = read_model(resources), np.array(read_home(resources))
         self.arm = Arm(self._mjcf)
         n = self.arm.n
         super().__init__(instance_name, resources, [*_signals(self.arm, self._home), *_settings(), *ports], UnitState)
         self._tau, self._q_d, self._f_ext, self._fault = map(self.view, ("tau", "q_d", "f_ext", "fault"))
-        self._by_position, self._by_force = self.view("contact_by_position"), self.view("contact_by_force")
-        self._enable = self.view("enable")
         self._outputs = {name: self.view(name) for name in ("q", "q_true", "q_motor")}
         self._v, self._applied = self.view("v"), self.view("tau_applied")
         self._residual, self._residual_force = self.view("residual"), self.view("residual_force")
@@ -56,10 +55,14 @@ class RobotUnit(Slave):
     def prepare(self) -> None:
         self._cycle = self.positive("cycle")
         missed, tolerance = int(self.positive("missed_cycles")), self.positive("start_tolerance")
-        limits = limits_of(self.arm, read_max_speed(self._resources), missed, tolerance)
-        self._residual_threshold = self.not_negative("residual_threshold")
+        limits = limits_of(self.arm, self._max_speed, missed, tolerance)
         self._shadow = Shadow(self._mjcf) if self.view("shadow")[0] else None
-        watchers = (self._dead_man, self._contact, self._shadow_differs)
+        # None of them knows the unit: a robot whose unit is let go must be let go too.
+        watchers = (
+            _dead_man(self.view("enable")),
+            _contact(self.view("contact_by_position"), self.view("contact_by_force")),
+            _differs(self._shadow, self.not_negative("residual_threshold")),
+        )
         self._robot = SafeDriver(self.make_driver(), limits, self._home, gate=self._gate(), watchers=watchers)
 
     def start(self) -> None:
@@ -115,25 +118,11 @@ class RobotUnit(Slave):
     def _gate(self) -> Gate | None:
         if not self.view("gate")[0]:
             return None
-        name = read_gate(self._resources)
-        return load_gate(name) if name else ClearanceGate(Arm(self._mjcf), self.not_negative("margin"))
-
-    def _dead_man(self) -> str:
-        return "" if self._enable[0] else "the dead-man's switch was let go"
-
-    def _contact(self) -> str:
-        if self._by_force[0]:
-            return "contact, by the force difference"
-        return "contact, by the position difference" if self._by_position[0] else ""
-
-    def _shadow_differs(self) -> str:
-        if self._shadow is None or not self._residual_threshold:
-            return ""
-        worst = int(np.argmax(np.abs(self._shadow.force)))
-        force = float(self._shadow.force[worst])
-        if abs(force) <= self._residual_threshold:
-            return ""
-        return f"contact, by the shadow: {force:.3g} N·m or N beside the command on joint {worst + 1}"
+        return (
+            load_gate(self._gate_name)
+            if self._gate_name
+            else ClearanceGate(Arm(self._mjcf), self.not_negative("margin"))
+        )
 
 
 class CanopenRobot(RobotUnit):
@@ -194,7 +183,30 @@ class EgmRobot(RobotUnit):
         )
 
 
-def _signals(arm: Arm, home: np.ndarray[Any, np.dtype[np.float64]]) -> list[Port]:
+def _dead_man(enable: Vector) -> Watcher:
+    return lambda: "" if enable[0] else "the dead-man's switch was let go"
+
+
+def _contact(by_position: Vector, by_force: Vector) -> Watcher:
+    def watch() -> str:
+        if by_force[0]:
+            return "contact, by the force difference"
+        return "contact, by the position difference" if by_position[0] else ""
+
+    return watch
+
+
+def _differs(shadow: Shadow | None, threshold: float) -> Watcher:
+    def watch() -> str:
+        if shadow is None or threshold == 0.0 or np.abs(shadow.force).max() <= threshold:
+            return ""
+        worst = int(np.argmax(np.abs(shadow.force)))
+        return f"contact, by the shadow: {shadow.force[worst]:.3g} N·m or N beside the command on joint {worst + 1}"
+
+    return watch
+
+
+def _signals(arm: Arm, home: Vector) -> list[Port]:
     n, units, integer = arm.n, arm.units, Kind.INTEGER
     velocity, force = [VELOCITY[u] for u in units], [FORCE[u] for u in units]
     switch = Kind.BOOLEAN

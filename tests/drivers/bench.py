@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import threading
@@ -31,6 +32,7 @@ AXES = default_axes(MODEL)
 # Under load an answer can take long; only what is lost on purpose may be missed.
 PATIENT = 1.0
 _channels = itertools.count()
+_scenario = functools.cache(lambda: make(ROBOT))
 
 
 @contextmanager
@@ -85,7 +87,7 @@ def run_against(plant: str, out: Path, duration: str, **settings: Any) -> Finish
         f"plant.{name}": value for name, value in {"reply_timeout": PATIENT, **settings}.items() if "__" not in name
     }
     others = {name.replace("__", "."): value for name, value in settings.items() if "__" in name}
-    request = Request(make(ROBOT), step="1/250", duration=duration, settings={**chosen, **others}, plant=plant)
+    request = Request(_scenario(), step="1/250", duration=duration, settings={**chosen, **others}, plant=plant)
     return run_to_folder(request, out, csv=False, command="")
 
 

@@ -13,7 +13,7 @@ from simloop.drivers.cia402 import State
 from simloop.drivers.driver import Command, Condition, RobotStoppedError
 from simloop.fmus.controller import holding_force
 
-from tests.drivers.bench import AXES, H, HOME, MODEL, driver_on, emulated_drives, run_against, seconds
+from tests.drivers.bench import AXES, HOME, MODEL, H, driver_on, emulated_drives, run_against, seconds
 
 
 def test_brakes_stay_on_and_torque_zero_until_the_first_command() -> None:
@@ -101,7 +101,7 @@ def test_a_cycle_that_no_drive_can_count_is_refused() -> None:
 def test_nobody_on_the_bus_is_told_by_node_and_bus(tmp_path: Path) -> None:
     from simloop.master import SimloopError
 
-    with pytest.raises(SimloopError, match="no drive answers as node 1 .joint 1. on virtual 'nobody here'"):
+    with pytest.raises(SimloopError, match=r"no drive answers as node 1 \(joint 1\) on virtual 'nobody here'"):
         run_against("canopen", tmp_path / "out", seconds(1), channel="nobody here")
     assert not (tmp_path / "out").exists()
 
@@ -123,6 +123,26 @@ def test_letting_go_of_the_dead_man_stops_and_the_record_is_whole(tmp_path: Path
         finished = run_to_folder(request, tmp_path, csv=False, command="")
         assert "dead-man's switch was let go" in str(finished.error)
         assert len(finished.outcome.result) == 51
+        assert {drive.state for drive in drives.drives} == {State.SWITCH_ON_DISABLED}
+
+
+def test_a_unit_that_is_let_go_lets_the_robot_go() -> None:
+    """A host may free a unit without terminating it."""
+    import gc
+
+    from simloop.fmus.export import instantiate
+    from simloop.models.robots.iiwa import ROBOT
+
+    with emulated_drives() as (drives, channel):
+        unit = instantiate("canopen", ROBOT)
+        unit.set_text("channel", channel)
+        unit.view("watchdog")[0], unit.view("reply_timeout")[0] = 30.0, 1.0
+        unit.exit_initialization_mode()
+        unit.view("tau")[:] = holding_force(MODEL, HOME)
+        unit.do_step(0.0, H)
+        assert {drive.state for drive in drives.drives} == {State.OPERATION_ENABLED}
+        del unit
+        gc.collect()
         assert {drive.state for drive in drives.drives} == {State.SWITCH_ON_DISABLED}
 
 

@@ -25,7 +25,7 @@ from simloop.models.arm import Arm
 from simloop.models.robots.iiwa import ROBOT
 from simloop.models.robots.yumi import ROBOT as YUMI
 
-from tests.drivers.bench import H, HOME, PATIENT, emulated_controller, in_a_thread
+from tests.drivers.bench import HOME, PATIENT, H, emulated_controller, in_a_thread
 
 ZERO = np.zeros(7)
 TEN_SECONDS = 2500

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from hypothesis import given
@@ -93,20 +95,16 @@ def test_a_driver_reads_what_protobuf_writes(
 @given(st.binary(max_size=200))
 def test_nothing_that_comes_does_more_than_be_refused(data: bytes) -> None:
     for decode in (decode_robot, decode_sensor):
-        try:
+        with contextlib.suppress(ValueError):
             decode(data)
-        except ValueError as error:
-            assert str(error)
 
 
 @given(st.data())
 def test_a_message_cut_short_is_refused_or_has_fewer_fields(data: st.DataObject) -> None:
     whole = encode_sensor(SensorMessage(5, 6, (1.0,) * 6, (2.0,)))
     part = whole[: data.draw(st.integers(0, len(whole) - 1))]
-    try:
-        assert len(decode_sensor(part).joints) == 0
-    except ValueError:
-        pass
+    with contextlib.suppress(ValueError):
+        assert decode_sensor(part).joints == ()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -54,7 +54,7 @@ def test_drives(row: tuple[str, ...], tmp_path: Path) -> None:
     # A jump of the measured speed to zero looks like contact; what finds the stuck encoder without that is looked at.
     threshold = 0.0 if trouble.startswith("stuck") else 8.0
     # Where the drives must stop by themselves they should not take long.
-    settings = {"watchdog": 0.3, "reply_timeout": 0.1} if cut else {"watchdog": 30.0}
+    settings = {"watchdog": 2.0, "reply_timeout": 0.5} if cut else {"watchdog": 30.0}
     with emulated_drives([trouble]) as (drives, channel):
         finished = run_against(
             "canopen", tmp_path, seconds(cycles), channel=channel, control__force_threshold=threshold, **settings
@@ -84,11 +84,8 @@ def test_a_controller_of_egm(row: tuple[str, ...], tmp_path: Path) -> None:
     later = 4 if trouble.startswith(("push", "stuck")) else 5
     shifted = trouble.replace(f"@{begin}", f"@{begin + later}")
     threshold = 0.0 if trouble.startswith("stuck") else 8.0
-    patience = {"patience": 0.2} if trouble.startswith("cable") else {}
-    with emulated_controller([("127.0.0.1", FREE_PORT)], [shifted], **patience):
-        finished = run_against(
-            "egm", tmp_path, seconds(cycles), port=FREE_PORT, control__force_threshold=threshold, reply_timeout=0.5
-        )
+    with emulated_controller([("127.0.0.1", FREE_PORT)], [shifted]):
+        finished = run_against("egm", tmp_path, seconds(cycles), port=FREE_PORT, control__force_threshold=threshold)
     judge(finished, begin, ends, int(within), cycles)
     if ends != "hold":
         assert words.strip() in str(finished.error)

@@ -109,7 +109,7 @@ def test_a_paced_run_on_drives_tracks_as_the_simulation_does(tmp_path: Path) -> 
 def test_drives_stop_when_their_master_ends(tmp_path: Path) -> None:
     """Told to end, the master takes them down in good order. Killed with no chance to say anything, it leaves them to
     their own watchdogs: fault, torque zero."""
-    settings = ["--set", "driver.reply_timeout=5", "--set", "driver.watchdog=2"]
+    settings = ["--set", "driver.reply_timeout=5", "--set", "driver.watchdog=5"]
     endings = ((signal.SIGTERM, "switch on disabled, torque 0"), (signal.SIGKILL, "fault, torque 0"))
     with emulator(tmp_path) as drives:
         for runs, (number, after) in enumerate(endings, start=1):

@@ -183,17 +183,17 @@ def test_a_joint_too_fast_or_out_of_range_stops() -> None:
     with pytest.raises(RobotStoppedError, match=r"joint 2 moves at -2\.1; 2 is its limit"):
         fast.exchange(command(0.0))
     far = ready(Notes(lambda c: Report(np.array([1.01, 0.0]), np.zeros(2), c.tau)))
-    with pytest.raises(RobotStoppedError, match="joint 1 is at 1.01, out of its range"):
+    with pytest.raises(RobotStoppedError, match=r"joint 1 is at 1\.01, out of its range"):
         far.exchange(command(0.0))
 
 
 def test_an_encoder_that_stands_still_while_its_joint_is_sent_on_is_stuck() -> None:
     """0.3 mm or mrad a cycle, of which 0.05 do not count, come to more than 2 in the ninth cycle."""
     still = ready(Notes(lambda c: Report(np.zeros(2), np.zeros(2), c.tau)))
+    for _ in range(8):
+        still.exchange(command(0.0, 3e-4))
     with pytest.raises(RobotStoppedError, match="the encoder of joint 1 is stuck at 0"):
-        for k in range(1, 100):
-            still.exchange(command(0.0, 3e-4))
-    assert k == 9
+        still.exchange(command(0.0, 3e-4))
 
 
 def test_an_arm_at_rest_is_not_called_stuck() -> None:

@@ -10,7 +10,7 @@ from simloop.fmus.controller import holding_force
 from simloop.models.robots.iiwa import ROBOT
 from simloop.studio.runner import Finished
 
-from tests.drivers.bench import H, HOME, MODEL, emulated_drives, run_against, seconds
+from tests.drivers.bench import HOME, MODEL, H, emulated_drives, run_against, seconds
 
 # Two counts of 2^24 a turn between three measurements are this acceleration, rad/s²; times the inertia a force, N·m.
 ENCODER = 2 * 2 * np.pi / 2**24 / H**2
