@@ -42,8 +42,8 @@ def limits_of(arm: Arm, max_speed: Sequence[float], missed_cycles: int, start_to
 class SafeDriver:
     """A driver that does no more than it may, and stops its robot whatever happens.
 
-    Before each command the `watchers` are asked: one that answers with a reason stops the robot. A position that the
-    `gate` refuses is never commanded. What is beyond the limits is cut off, and `clipped` counts how often. A missed
+    Before each command the `watchers` are asked: one that answers with a reason stops the robot. A position that one of
+    the `gates` refuses is never commanded. What is beyond the limits is cut off, and `clipped` counts how often. A missed
     cycle holds the last torque, and position goes on as planned; too many stop the robot. After any exception,
     KeyboardInterrupt included, the robot is stopped.
     """
@@ -54,7 +54,7 @@ class SafeDriver:
         limits: Limits,
         home: Vector,
         *,
-        gate: Gate | None,
+        gates: Sequence[Gate],
         watchers: Sequence[Callable[[], str]] = (),
     ) -> None:
         self.features = driver.features
@@ -62,7 +62,7 @@ class SafeDriver:
         self.clipped = 0
         self.missed = 0
         """Cycles without a measurement, over the whole run."""
-        self._driver, self._limits, self._home, self._gate, self._watchers = driver, limits, home, gate, watchers
+        self._driver, self._limits, self._home, self._gates, self._watchers = driver, limits, home, gates, watchers
         self._sent: Command | None = None
         self._report: Report | None = None
         self._same = np.zeros(len(home))
@@ -115,8 +115,8 @@ class SafeDriver:
                 f"joint {worst + 1} stands at {q[worst]:.4g}, but the run begins at {self._home[worst]:.4g}; "
                 f"it may be {self._limits.start_tolerance:g} away"
             )
-        if self._gate is not None:
-            verdict = self._gate.check(q)
+        for gate in self._gates:
+            verdict = gate.check(q)
             if not verdict.allowed:
                 raise ValueError(f"the robot stands where it may not be: {verdict.reason}")
 
@@ -132,7 +132,7 @@ class SafeDriver:
             sent = self._sent
         else:
             sent = self._within_limits(command)
-            self._pass_gate(sent.q_d)
+            self._pass_gates(sent.q_d)
         report = self._driver.exchange(sent)
         self._sent = sent
         self.missed += bool(report.missed)
@@ -144,9 +144,9 @@ class SafeDriver:
         self._report = report
         return report
 
-    def _pass_gate(self, q_d: Vector) -> None:
-        if self._gate is not None:
-            verdict = self._gate.check(q_d)
+    def _pass_gates(self, q_d: Vector) -> None:
+        for gate in self._gates:
+            verdict = gate.check(q_d)
             if not verdict.allowed:
                 raise RobotStoppedError(Condition.QUICK_STOP, f"the command is not legal: {verdict.reason}")
 

@@ -63,7 +63,7 @@ class RobotUnit(Slave):
             _contact(self.view("contact_by_position"), self.view("contact_by_force")),
             _differs(self._shadow, self.not_negative("residual_threshold")),
         )
-        self._robot = SafeDriver(self.make_driver(), limits, self._home, gate=self._gate(), watchers=watchers)
+        self._robot = SafeDriver(self.make_driver(), limits, self._home, gates=self._gates(), watchers=watchers)
 
     def start(self) -> None:
         # The robot is stopped when the unit is let go and when Python ends, too.
@@ -115,14 +115,14 @@ class RobotUnit(Slave):
         if self._shadow is not None:
             self._residual[:], self._residual_force[:] = self._shadow.residual, self._shadow.force
 
-    def _gate(self) -> Gate | None:
+    def _gates(self) -> list[Gate]:
+        """The robot's own rules, where it has some, and the clearance of its bodies."""
         if not self.view("gate")[0]:
-            return None
-        return (
-            load_gate(self._gate_name)
-            if self._gate_name
-            else ClearanceGate(Arm(self._mjcf), self.not_negative("margin"))
-        )
+            return []
+        own = load_gate(self._gate_name) if self._gate_name else None
+        margin = self.not_negative("margin")
+        clearance = ClearanceGate(Arm(self._mjcf), margin, own.motors if own else None)
+        return [own, clearance] if own else [clearance]
 
 
 class CanopenRobot(RobotUnit):

@@ -61,7 +61,7 @@ class Fence:
 
 
 def ready(notes: Notes, **settings: object) -> SafeDriver:
-    robot = SafeDriver(notes, LIMITS, HOME, **{"gate": None, **settings})  # type: ignore[arg-type]
+    robot = SafeDriver(notes, LIMITS, HOME, **{"gates": (), **settings})  # type: ignore[arg-type]
     robot.configure(H)
     robot.activate()
     return robot
@@ -104,7 +104,7 @@ def test_a_commanded_position_keeps_range_and_speed() -> None:
 
 def test_an_illegal_position_is_never_sent() -> None:
     notes = Notes()
-    robot = ready(notes, gate=Fence())
+    robot = ready(notes, gates=(Fence(),))
     robot.exchange(command(1.0, 0.5))
     with pytest.raises(RobotStoppedError, match="past the fence"):
         robot.exchange(command(1.0, 0.51))
@@ -153,7 +153,7 @@ def test_whatever_happens_before_the_first_cycle_does_too(call: str) -> None:
         raise ValueError("no such robot")
 
     setattr(notes, call, fail)
-    robot = SafeDriver(notes, LIMITS, HOME, gate=None)
+    robot = SafeDriver(notes, LIMITS, HOME, gates=())
     with pytest.raises(ValueError, match="no such robot"):
         ready(notes)
     assert notes.stops == 1
