@@ -71,8 +71,8 @@ wheel: $(VENV)/.installed-test
 lowest:
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
-	$(PYTHON) -c 'import tomllib; print(*(d.replace(">=", "==") for d in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]), sep="\n")' > .venv-lowest/constraints.txt
-	.venv-lowest/bin/python -m pip --disable-pip-version-check --quiet install -c .venv-lowest/constraints.txt . pytest pytest-xdist hypothesis
+	$(PYTHON) -c 'import tomllib; print(*(d.replace(">=", "==") for d in (p := tomllib.load(open("pyproject.toml", "rb"))["project"])["dependencies"] + p["optional-dependencies"]["canopen"]), sep="\n")' > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip --disable-pip-version-check --quiet install -c .venv-lowest/constraints.txt '.[canopen]' pytest pytest-xdist hypothesis protobuf
 	.venv-lowest/bin/python -m pytest -n 2 --ignore=tests/models/test_references.py --ignore=tests/models/test_robots.py
 
 bench: $(VENV)/.installed-test

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+import logging
 from dataclasses import dataclass
 from typing import Any
 
 # Between processes with no CAN hardware and no rights: frames in UDP datagrams.
 MULTICAST = "udp_multicast"
+
+
+def import_extra(name: str) -> Any:
+    """A package that only CANopen needs. What it has to say goes to whoever listens, not to the terminal: what matters
+    is told by the driver."""
+    logging.getLogger(name).addHandler(logging.NullHandler())
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise ValueError("drives on CANopen need more packages: pip install 'simloop[canopen]'") from None
 
 
 @dataclass(frozen=True)
@@ -20,10 +32,7 @@ class BusAddress:
 
     def open(self) -> Any:
         """The python-can bus."""
-        try:
-            import can
-        except ImportError:
-            raise ValueError("drives on CANopen need more packages: pip install 'simloop[canopen]'") from None
+        can = import_extra("can")
         extra = {"port": self.port} if self.interface == MULTICAST else {}
         try:
             return can.Bus(interface=self.interface, channel=self.channel, **extra)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from simloop.drivers import canopen_frames as frames
 from simloop.drivers.axes import Axes
-from simloop.drivers.canopen_bus import BusAddress
+from simloop.drivers.canopen_bus import BusAddress, import_extra
 from simloop.drivers.canopen_setup import set_up
 from simloop.drivers.cia402 import UPWARDS, Order, State
 from simloop.drivers.driver import Command, Condition, Features, Report, RobotStoppedError, Takes
@@ -66,8 +66,7 @@ class CanopenDriver:
     def configure(self, cycle: float) -> None:
         self._cycle = cycle
         bus = self._bus.open()
-        import canopen
-
+        canopen = import_extra("canopen")
         self._network = canopen.Network(bus)
         self._network.connect()
         for i, axis in enumerate(self._axes.all):
@@ -136,12 +135,12 @@ class CanopenDriver:
         self._disconnect()
 
     def _run(self, order: Order) -> bool:
-        """One cycle with the same order for all and no torque; a bus that is gone gives no answers."""
+        """One cycle with the same order for all and no torque; a bus that is gone or talks nonsense has no answers."""
         if self._network is None:
             return False
         try:
             return self._turn([order] * len(self._nodes), self._none)
-        except _bus_error():
+        except (_bus_error(), ValueError):
             return False
 
     def _reset(self) -> None:
@@ -230,7 +229,5 @@ class CanopenDriver:
 
 
 def _bus_error() -> type[Exception]:
-    import can
-
-    error: type[Exception] = can.CanError
+    error: type[Exception] = import_extra("can").CanError
     return error

@@ -53,7 +53,7 @@ def arms_of(n: int) -> tuple[ArmAxes, ...]:
         return (ArmAxes(0, n),)
     if n == 14:
         return ArmAxes(0, 7), ArmAxes(7, 7)
-    raise ValueError(f"EGM guides an arm of 6 or 7 joints or two arms of 7; this robot has {n} joints")
+    raise ValueError(f"EGM guides an arm of 6 or 7 joints or two arms of 7; this robot has {n}")
 
 
 class Link:

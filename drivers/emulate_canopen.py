@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from simloop.drivers import canopen_frames as frames
 from simloop.drivers.axes import Axes
+from simloop.drivers.canopen_bus import import_extra
 from simloop.drivers.emulated_arm import EmulatedArm
 from simloop.drivers.emulated_drive import OVER_CURRENT, EmulatedDrive
 from simloop.drivers.injection import Injection, Trouble
@@ -43,9 +44,7 @@ class EmulatedDrives:
         self._withheld: list[tuple[int, bytes]] = []
         self._counts = axes.counts(arm.q)
         self._cut = False
-        import can
-
-        self._message = can.Message
+        self._message = import_extra("can").Message
 
     def run(self, keep_going: Callable[[], bool]) -> None:
         while keep_going():

@@ -43,8 +43,8 @@ class SafeDriver:
     """A driver that does no more than it may, and stops its robot whatever happens.
 
     Before each command the `watchers` are asked: one that answers with a reason stops the robot. A position that one of
-    the `gates` refuses is never commanded. What is beyond the limits is cut off, and `clipped` counts how often. A missed
-    cycle holds the last torque, and position goes on as planned; too many stop the robot. After any exception,
+    the `gates` refuses is never commanded. What is beyond the limits is cut off, and `clipped` counts how often. A
+    missed cycle holds the last torque, and position goes on as planned; too many stop the robot. After any exception,
     KeyboardInterrupt included, the robot is stopped.
     """
 

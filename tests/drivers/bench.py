@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -89,6 +90,13 @@ def run_against(plant: str, out: Path, duration: str, **settings: Any) -> Finish
     others = {name.replace("__", "."): value for name, value in settings.items() if "__" in name}
     request = Request(_scenario(), step="1/250", duration=duration, settings={**chosen, **others}, plant=plant)
     return run_to_folder(request, out, csv=False, command="")
+
+
+def free_port() -> int:
+    """One that nobody listens on now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def seconds(cycles: int) -> str:

@@ -12,13 +12,11 @@ from simloop.drivers.cia402 import State
 from simloop.drivers.driver import Condition
 from simloop.studio.runner import Finished
 
-from tests.drivers.bench import emulated_controller, emulated_drives, run_against, seconds
+from tests.drivers.bench import emulated_controller, emulated_drives, free_port, run_against, seconds
 
 DOCS = Path(__file__).parents[2] / "docs" / "drivers.md"
 ROW = re.compile(r"\| [^|]+ \| (canopen|egm) `([^`]+)` \| ([a-z ]+) \| (\d+) \| ([^|]+) \|")
 ROWS = [found.groups() for line in DOCS.read_text(encoding="utf-8").splitlines() if (found := ROW.match(line))]
-FREE_PORT = 46510
-"""Not the usual one, which may be in use."""
 
 
 def test_the_table_has_every_kind_of_trouble() -> None:
@@ -84,8 +82,8 @@ def test_a_controller_of_egm(row: tuple[str, ...], tmp_path: Path) -> None:
     later = 4 if trouble.startswith(("push", "stuck")) else 5
     shifted = trouble.replace(f"@{begin}", f"@{begin + later}")
     threshold = 0.0 if trouble.startswith("stuck") else 8.0
-    with emulated_controller([("127.0.0.1", FREE_PORT)], [shifted]):
-        finished = run_against("egm", tmp_path, seconds(cycles), port=FREE_PORT, control__force_threshold=threshold)
+    with emulated_controller([("127.0.0.1", port := free_port())], [shifted]):
+        finished = run_against("egm", tmp_path, seconds(cycles), port=port, control__force_threshold=threshold)
     judge(finished, begin, ends, int(within), cycles)
     if ends != "hold":
         assert words.strip() in str(finished.error)

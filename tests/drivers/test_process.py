@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -14,18 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.drivers.bench import free_port
+
 can = pytest.importorskip("can")
 
 GROUP = "239.74.163.2"
 # How long anything may take on a machine with much to do, s.
 LONG = 60.0
 SIMLOOP = [sys.executable, "-c", "from simloop.studio.cli import main; main()"]
-
-
-def free_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def multicast_works() -> bool:
