@@ -7,14 +7,16 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
+# What the packages have to say goes to whoever listens, not to the terminal: what matters the driver tells.
+for _name in ("can", "canopen"):
+    logging.getLogger(_name).addHandler(logging.NullHandler())
+
 # Between processes with no CAN hardware and no rights: frames in UDP datagrams.
 MULTICAST = "udp_multicast"
 
 
 def import_extra(name: str) -> Any:
-    """A package that only CANopen needs. What it has to say goes to whoever listens, not to the terminal: what matters
-    is told by the driver."""
-    logging.getLogger(name).addHandler(logging.NullHandler())
+    """A package that only CANopen needs."""
     try:
         return importlib.import_module(name)
     except ImportError:
