@@ -23,6 +23,8 @@ MOST_CYCLES = 250
 UNHEARD = 2
 
 _FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
+# A drive in one of these may move, or stop only now.
+_MOVING = (State.OPERATION_ENABLED, State.QUICK_STOP_ACTIVE, State.FAULT_REACTION_ACTIVE)
 
 
 class CanopenDriver:
@@ -129,8 +131,7 @@ class CanopenDriver:
             if self._network is None:
                 return
             unheard = 0 if self._run(Order.QUICK_STOP) else unheard + 1
-            moving = (State.OPERATION_ENABLED, State.QUICK_STOP_ACTIVE, State.FAULT_REACTION_ACTIVE)
-            if unheard >= UNHEARD or not any(state in moving for state in self.states):
+            if unheard >= UNHEARD or not any(state in _MOVING for state in self.states):
                 break
         self._disconnect()
 
@@ -218,11 +219,13 @@ class CanopenDriver:
         return hear
 
     def _disconnect(self) -> None:
-        """Leave drives that take no process data any more, and so do not miss it."""
+        """Leave the drives that have stopped taking no process data, so that they do not miss it. One that is not known
+        to have stopped must miss it: its watchdog is what is left."""
         network, self._network = self._network, None
         if network is not None:
+            stopped = [n for n, state in zip(self._nodes, self.states, strict=True) if state not in (*_MOVING, None)]
             with contextlib.suppress(_bus_error()):
-                for node in self._nodes:
+                for node in stopped:
                     network.send_message(frames.NMT, bytes((frames.PRE_OPERATIONAL, node)))
             network.disconnect()
             network.bus = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 
@@ -95,7 +96,8 @@ class EgmDriver:
 
     def stop(self) -> None:
         if self._peers and all(peer.address for peer in self._peers):
-            self._send(self._q)
+            with contextlib.suppress(OSError):
+                self._send(self._q)
         for peer in self._peers:
             peer.link.close()
         self._peers.clear()

@@ -12,7 +12,7 @@ from simloop.drivers.axes import Axes
 from simloop.drivers.canopen_bus import import_extra
 from simloop.drivers.emulated_arm import EmulatedArm
 from simloop.drivers.emulated_drive import OVER_CURRENT, EmulatedDrive
-from simloop.drivers.injection import Injection, Trouble
+from simloop.drivers.injection import Injection, Trouble, Troubles
 
 # How long the bus is listened to before the drives' watchdogs are looked after, s.
 LISTEN = 0.01
@@ -37,7 +37,7 @@ class EmulatedDrives:
         self.arm = arm
         self.cycles = 0
         """Cycles since the first in which a drive was enabled."""
-        self._bus, self._axes, self._injections = bus, axes, injections
+        self._bus, self._axes, self._troubles = bus, axes, Troubles(injections, arm.n)
         self._tell, self._clock = tell, clock
         self._by_node = {axis.node: i for i, axis in enumerate(axes.all)}
         self._told = [drive.state for drive in self.drives]
@@ -86,46 +86,33 @@ class EmulatedDrives:
 
     def _sync(self) -> None:
         self.cycles += self.cycles > 0 or any(not drive.braked for drive in self.drives)
-        push = self._meet_trouble()
+        for joint in self._troubles.begins(Trouble.FAULT, self.cycles):
+            self.drives[joint].fail(OVER_CURRENT)
+        self._cut |= bool(self._troubles.acts(Trouble.CABLE, self.cycles).any())
         period = max(drive.period for drive in self.drives)
         if period:
             braked = np.array([drive.braked for drive in self.drives])
             tau = self._axes.torque(np.array([float(drive.torque) for drive in self.drives]))
-            self.arm.step(tau, push, braked, period)
-        stuck = np.zeros(len(self.drives), dtype=bool)
-        for each in self._injections:
-            stuck[each.joint - 1] |= each.trouble is Trouble.STUCK and self._acts(each)
+            self.arm.step(tau, self._troubles.push(self.cycles), braked, period)
+        stuck = self._troubles.acts(Trouble.STUCK, self.cycles)
         self._counts = np.where(stuck, self._counts, self._axes.counts(self.arm.q))
-        late, self._withheld = self._withheld, []
-        for identifier, data in late:
-            self._send(identifier, data)
-        for i, drive in enumerate(self.drives):
-            if drive.answers:
-                self._answer(i, frames.TPDO1 + drive.axis.node, drive.answer(int(self._counts[i])))
+        self._answer()
+        for drive in self.drives:
             drive.sync()
 
-    def _meet_trouble(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        push = np.zeros(len(self.drives))
-        for each in self._injections:
-            if each.trouble is Trouble.FAULT and each.begins(self.cycles):
-                self.drives[each.joint - 1].fail(OVER_CURRENT)
-            elif each.trouble is Trouble.PUSH and self._acts(each):
-                push[each.joint - 1] += each.size
-            elif each.trouble is Trouble.CABLE and self._acts(each):
-                self._cut = True
-        return push
-
-    def _answer(self, i: int, identifier: int, data: bytes) -> None:
-        here = [each.trouble for each in self._injections if each.joint == i + 1 and self._acts(each)]
-        if Trouble.LOST in here:
-            return
-        if Trouble.LATE in here:
-            self._withheld.append((identifier, data))
-        else:
+    def _answer(self) -> None:
+        for identifier, data in self._withheld:
             self._send(identifier, data)
-
-    def _acts(self, injection: Injection) -> bool:
-        return injection.acts(self.cycles)
+        self._withheld.clear()
+        lost, late = (self._troubles.acts(trouble, self.cycles) for trouble in (Trouble.LOST, Trouble.LATE))
+        for i, drive in enumerate(self.drives):
+            if not drive.answers or lost[i]:
+                continue
+            frame = frames.TPDO1 + drive.axis.node, drive.answer(int(self._counts[i]))
+            if late[i]:
+                self._withheld.append(frame)
+            else:
+                self._send(*frame)
 
     def _send(self, identifier: int, data: bytes) -> None:
         if not self._cut:

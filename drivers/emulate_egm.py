@@ -18,7 +18,7 @@ from simloop.drivers.egm_message import (
     encode_robot,
 )
 from simloop.drivers.emulated_arm import EmulatedArm
-from simloop.drivers.injection import Injection, Trouble
+from simloop.drivers.injection import Injection, Trouble, Troubles
 from simloop.models.arm import Arm, Vector
 
 # ABB's EGMSetupUC: no message for so long ends EGM, s.
@@ -62,7 +62,7 @@ class EmulatedController:
         self.cycles = 0
         self.unanswered = 0
         """Cycles without an answer, over the whole run."""
-        self._model, self._speed, self._injections = model, speed, injections
+        self._model, self._speed, self._troubles = model, speed, Troubles(injections, arm.n)
         self._cycle, self._patience, self._tell = cycle, patience, tell
         self._arms = arms_of(arm.n)
         self._links = [Link(interface, 0, host) for host, _ in to]
@@ -83,7 +83,8 @@ class EmulatedController:
     def turn(self) -> None:
         """One cycle. Until the first answer comes the cycles are not counted, and the brakes are on."""
         self.cycles += self._begun
-        push = self._meet_trouble()
+        if self._troubles.begins(Trouble.FAULT, self.cycles):
+            self._end("the controller failed")
         answered = self._talk()
         if answered:
             self._begun = True
@@ -93,22 +94,25 @@ class EmulatedController:
             self._waited += 1
             if self._waited * self._cycle > COMM_TIMEOUT:
                 self._end("no message came in time")
-        self._move(push)
+        self._move()
 
     def _talk(self) -> bool:
         """Send, and take the answers; whether all arms got one."""
-        troubles = {each.trouble for each in self._injections if each.acts(self.cycles)}
-        if Trouble.CABLE in troubles or Trouble.LOST in troubles:
+        cable, lost, wrong = (
+            self._troubles.acts(trouble, self.cycles).any()
+            for trouble in (Trouble.CABLE, Trouble.LOST, Trouble.SEQUENCE)
+        )
+        if cable or lost:
             return False
         sequence = self.cycles if self._begun else 0
-        if Trouble.SEQUENCE in troubles:
+        if wrong:
             sequence = max(0, sequence - 2)
         stamp = round(1e3 * self._cycle * self.cycles)
         motors = Motors.ON if self.guidance is Guidance.RUNNING else Motors.OFF
         for axes, link, to in zip(self._arms, self._links, self._to, strict=True):
             joints, external = axes.degrees(self._shown)
             link.send(encode_robot(RobotMessage(sequence, stamp, joints, external, motors, self.guidance)), to)
-        if Trouble.SEQUENCE in troubles:
+        if wrong:
             return False
         answered = sum(self._listen(i) for i in range(len(self._links)))
         return answered == len(self._links)
@@ -155,23 +159,12 @@ class EmulatedController:
             self.guidance = Guidance.ERROR
             self._tell(f"cycle {self.cycles}: EGM ended, {why}; brakes on")
 
-    def _meet_trouble(self) -> Vector:
-        push = np.zeros(self.arm.n)
-        for each in self._injections:
-            if each.trouble is Trouble.FAULT and each.begins(self.cycles):
-                self._end("the controller failed")
-            elif each.trouble is Trouble.PUSH and each.acts(self.cycles):
-                push[each.joint - 1] += each.size
-        return push
-
-    def _move(self, push: Vector) -> None:
+    def _move(self) -> None:
         arm = self.arm
         free = self._begun and self.guidance is Guidance.RUNNING
         v_d = np.clip((self._target - arm.q) / self._cycle, -self._speed, self._speed)
         if free:
             self._model.inverse(arm.q, arm.v, v_d, self._cycle, self._tau)
-        arm.step(self._tau, push, np.full(arm.n, not free), self._cycle)
-        stuck = np.zeros(arm.n, dtype=bool)
-        for each in self._injections:
-            stuck[each.joint - 1] |= each.trouble is Trouble.STUCK and each.acts(self.cycles)
+        arm.step(self._tau, self._troubles.push(self.cycles), np.full(arm.n, not free), self._cycle)
+        stuck = self._troubles.acts(Trouble.STUCK, self.cycles)
         self._shown = np.where(stuck, self._shown, arm.q)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+from simloop.models.arm import Vector
 
 
 class Trouble(Enum):
@@ -31,8 +36,31 @@ class Injection:
         endless = self.trouble in (Trouble.STUCK, Trouble.CABLE)
         return self.cycle <= cycle and (endless or cycle < self.cycle + self.count)
 
-    def begins(self, cycle: int) -> bool:
-        return self.cycle == cycle
+
+class Troubles:
+    """What is injected into a robot of n joints, by cycle."""
+
+    def __init__(self, injections: Sequence[Injection], n: int) -> None:
+        self._injections, self._n = injections, n
+
+    def acts(self, trouble: Trouble, cycle: int) -> NDArray[np.bool_]:
+        """Which joints (n) it acts on."""
+        joints = np.zeros(self._n, dtype=bool)
+        for each in self._injections:
+            joints[each.joint - 1] |= each.trouble is trouble and each.acts(cycle)
+        return joints
+
+    def begins(self, trouble: Trouble, cycle: int) -> list[int]:
+        """The joints, from 0, for which it begins."""
+        return [each.joint - 1 for each in self._injections if each.trouble is trouble and each.cycle == cycle]
+
+    def push(self, cycle: int) -> Vector:
+        """The force of hands on the joints (n), N·m or N."""
+        force = np.zeros(self._n)
+        for each in self._injections:
+            if each.trouble is Trouble.PUSH and each.acts(cycle):
+                force[each.joint - 1] += each.size
+        return force
 
 
 _FORM = re.compile(r"([a-z]+)@(\d+)(?::(\d+))?(?:x(\d+))?(?:=(-?\d+(?:\.\d+)?))?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,35 @@ def test_stop_is_a_quick_stop_for_good() -> None:
         assert {drive.state for drive in drives.drives} == {State.SWITCH_ON_DISABLED}
         assert all(drive.torque == 0 for drive in drives.drives)
         assert not drives.arm.v.any()
+
+
+def test_a_late_answer_is_missed_once_and_noticed_when_it_comes() -> None:
+    with emulated_drives(["late@3:2"]) as (_, channel):
+        driver = driver_on(channel, reply_timeout=0.5)
+        driver.configure(H)
+        driver.activate()
+        command = Command(holding_force(MODEL, HOME), HOME)
+        assert [driver.exchange(command).missed for _ in range(5)] == [0, 0, 1, 0, 0]
+        assert driver.late == 1
+        driver.stop()
+
+
+def test_a_drive_that_is_not_heard_keeps_its_watchdog() -> None:
+    """Its answers are lost, so that it is not known to have stopped: it must notice that nobody commands it."""
+    with emulated_drives(["lost@2:3x1000"]) as (drives, channel):
+        driver = driver_on(channel, reply_timeout=0.5)
+        driver.configure(H)
+        driver.activate()
+        command = Command(holding_force(MODEL, HOME), HOME)
+        assert [driver.exchange(command).missed for _ in range(2)] == [0, 1]
+        driver.stop()
+        # The last frames are still on their way.
+        for _ in range(500):
+            operational = [drive.operational for drive in drives.drives]
+            if not any(operational[:2]) and not any(operational[3:]):
+                break
+            time.sleep(0.02)
+        assert operational == [i == 2 for i in range(7)]
 
 
 def test_a_drive_in_fault_is_reset_only_when_that_is_asked_for() -> None:
