@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -21,6 +20,8 @@ from simloop.models.arm import Vector
 MOST_CYCLES = 250
 # Cycles without an answer after which a drive that should stop is no longer waited for.
 UNHEARD = 2
+# The most frames that are taken in between two cycles, and the longest that canopen's thread sleeps, s.
+MOST_FRAMES, NAP = 1000, 0.05
 
 _FAULTS = (State.FAULT, State.FAULT_REACTION_ACTIVE)
 # A drive in one of these may move, or stop only now.
@@ -56,7 +57,6 @@ class CanopenDriver:
         self._reply_timeout, self._watchdog, self._sync_after = reply_timeout, watchdog, sync_after
         self._reset_faults, self._quiet_cycles = reset_faults, quiet_cycles
         self._nodes = [axis.node for axis in axes.all]
-        self._arrived = threading.Condition()
         self._fresh, self._data = [0] * n, [b""] * n
         self._emergencies: dict[int, int] = {}
         self._network: Any = None
@@ -69,18 +69,22 @@ class CanopenDriver:
         self._cycle = cycle
         bus = self._bus.open()
         canopen = import_extra("canopen")
-        self._network = canopen.Network(bus)
-        self._network.connect()
+        self._network = network = canopen.Network(bus)
+        network.NOTIFIER_CYCLE = NAP
+        network.connect()
         for i, axis in enumerate(self._axes.all):
-            self._network.subscribe(frames.TPDO1 + axis.node, self._listener(i))
-            self._network.subscribe(frames.EMERGENCY + axis.node, self._emergency_listener(i))
-            node = self._network.add_node(canopen.RemoteNode(axis.node, canopen.ObjectDictionary()))
+            network.subscribe(frames.TPDO1 + axis.node, self._listener(i))
+            network.subscribe(frames.EMERGENCY + axis.node, self._emergency_listener(i))
+            node = network.add_node(canopen.RemoteNode(axis.node, canopen.ObjectDictionary()))
             try:
                 set_up(node, axis, cycle, self._watchdog)
             except canopen.SdoCommunicationError:
                 raise ValueError(f"no drive answers as node {axis.node} (joint {i + 1}) on {self._bus}") from None
             except canopen.SdoAbortedError as error:
                 raise ValueError(f"node {axis.node} (joint {i + 1}) refuses its settings: {error}") from None
+        # From here on frames are taken in by this thread: no other one comes between in a cycle.
+        network.notifier.stop()
+        network.notifier = None
 
     def activate(self) -> Report:
         """Up to Switched on: brakes on, zero torque, `quiet_cycles` cycles at least."""
@@ -172,20 +176,31 @@ class CanopenDriver:
             send(frames.RPDO1 + node, frames.pack_command(order.value, int(torque)))
         if self._sync_after:
             time.sleep(self._sync_after * self._cycle)
-        with self._arrived:
-            self._fresh[:] = [0] * len(self._fresh)
+        for _ in range(MOST_FRAMES):
+            if not self._take(0.0):
+                break
+        self._fresh[:] = [0] * len(self._fresh)
         send(frames.SYNC, b"")
-        with self._arrived:
-            whole = self._arrived.wait_for(lambda: all(self._fresh), self._reply_timeout)
-            fresh, data = list(self._fresh), list(self._data)
-        self.late += sum(count > 1 for count in fresh)
-        for i, count in enumerate(fresh):
+        end = time.monotonic() + self._reply_timeout
+        while not (whole := all(self._fresh)) and (left := end - time.monotonic()) > 0.0:
+            self._take(left)
+        self.late += sum(count > 1 for count in self._fresh)
+        for i, count in enumerate(self._fresh):
             if count:
-                answer = frames.unpack_answer(data[i])
+                answer = frames.unpack_answer(self._data[i])
                 self.states[i] = answer.state
                 if whole:
                     self._counts[i] = answer.position
         return whole
+
+    def _take(self, timeout: float) -> bool:
+        """Take in one frame; whether one came in time, s."""
+        message = self._network.bus.recv(timeout)
+        if message is None:
+            return False
+        if not message.is_error_frame and not message.is_remote_frame:
+            self._network.notify(message.arbitration_id, message.data, message.timestamp)
+        return True
 
     def _check_faults(self) -> None:
         if any(state in _FAULTS for state in self.states):
@@ -204,11 +219,8 @@ class CanopenDriver:
 
     def _listener(self, i: int) -> Any:
         def hear(identifier: int, data: bytearray, timestamp: float) -> None:
-            with self._arrived:
-                self._data[i] = bytes(data)
-                self._fresh[i] += 1
-                if all(self._fresh):
-                    self._arrived.notify()
+            self._data[i] = bytes(data)
+            self._fresh[i] += 1
 
         return hear
 

@@ -31,14 +31,13 @@ class EmulatedDrives:
         injections: Sequence[Injection] = (),
         *,
         tell: Callable[[str], None] = lambda text: None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.drives = [EmulatedDrive(axis) for axis in axes.all]
         self.arm = arm
         self.cycles = 0
         """Cycles since the first in which a drive was enabled."""
         self._bus, self._axes, self._troubles = bus, axes, Troubles(injections, arm.n)
-        self._tell, self._clock = tell, clock
+        self._tell = tell
         self._by_node = {axis.node: i for i, axis in enumerate(axes.all)}
         self._told = [drive.state for drive in self.drives]
         self._withheld: list[tuple[int, bytes]] = []
@@ -47,11 +46,14 @@ class EmulatedDrives:
         self._message = import_extra("can").Message
 
     def run(self, keep_going: Callable[[], bool]) -> None:
+        looked = 0.0
         while keep_going():
             message = self._bus.recv(LISTEN)
             if message is not None and not self._cut:
                 self.hear(message.arbitration_id, bytes(message.data))
-            self.look_after()
+            if message is None or message.arbitration_id == frames.SYNC or time.monotonic() - looked > LISTEN:
+                looked = time.monotonic()
+                self.look_after(looked)
 
     def hear(self, identifier: int, data: bytes) -> None:
         """A frame from the bus."""
@@ -66,18 +68,15 @@ class EmulatedDrives:
             if node in self._by_node:
                 drive = self.drives[self._by_node[node]]
                 if base == frames.RPDO1:
-                    drive.take(data, self._clock())
+                    drive.take(data, time.monotonic())
                 elif base == frames.SDO_REQUEST:
                     self._send(frames.SDO_ANSWER + node, drive.serve(data))
 
-    def look_after(self) -> None:
-        """The watchdogs, and what is to be told."""
-        now = self._clock()
+    def look_after(self, now: float) -> None:
+        """The watchdogs at wall time `now`, s, and what is to be told."""
         for i, drive in enumerate(self.drives):
             drive.watch(now)
-            for data in drive.emergencies:
-                self._send(frames.EMERGENCY + drive.axis.node, data)
-            drive.emergencies.clear()
+            self._cry(drive)
             if drive.state is not self._told[i]:
                 self._told[i] = drive.state
                 self._tell(f"cycle {self.cycles}: joint {i + 1} {drive.state.words}, torque {drive.torque} per mille")
@@ -88,6 +87,7 @@ class EmulatedDrives:
         self.cycles += self.cycles > 0 or any(not drive.braked for drive in self.drives)
         for joint in self._troubles.begins(Trouble.FAULT, self.cycles):
             self.drives[joint].fail(OVER_CURRENT)
+            self._cry(self.drives[joint])
         self._cut |= bool(self._troubles.acts(Trouble.CABLE, self.cycles).any())
         period = max(drive.period for drive in self.drives)
         if period:
@@ -113,6 +113,12 @@ class EmulatedDrives:
                 self._withheld.append(frame)
             else:
                 self._send(*frame)
+
+    def _cry(self, drive: EmulatedDrive) -> None:
+        """Send the drive's emergency messages."""
+        for data in drive.emergencies:
+            self._send(frames.EMERGENCY + drive.axis.node, data)
+        drive.emergencies.clear()
 
     def _send(self, identifier: int, data: bytes) -> None:
         if not self._cut:
