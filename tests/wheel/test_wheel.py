@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("fmus", "master", "models", "studio")
+ROOMS = ("drivers", "fmus", "master", "models", "studio")
 SHIPPED = [
     path.relative_to(ROOT)
     for room in ROOMS
