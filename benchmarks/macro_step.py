@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from simloop.fmus.export import build
-from simloop.master import FmuComponent, Set, System, Transfer, simulation_in_the_loop
-from simloop.master.clock import Clock
+from simloop.master import Account, Claimed, FmuComponent, Set, System, Transfer, simulation_in_the_loop
+from simloop.master.binding import Binding
+from simloop.master.initialization import initialize
 from simloop.master.recorder import Recorder
-from simloop.master.schedule import Operation, bind, written_inputs
+from simloop.master.schedule import Operation, written_inputs
 from simloop.models.robot import Box, Robot
 from simloop.models.robots.sphere import ROBOT as SPHERE
 from simloop.models.robots.yumi import ROBOT as YUMI
@@ -45,18 +46,19 @@ class RawCalls:
         return call
 
     def listen_to(self, component: FmuComponent) -> None:
-        component._call = {name: self.wrap(function) for name, function in component._call.items()}
-        for name in ("_do_step", "_get_state", "_set_state"):
-            setattr(component, name, self.wrap(getattr(component, name)))
+        functions = component.instance.functions
+        functions |= {name: self.wrap(function) for name, function in functions.items()}
 
 
 def make_loop(
-    robot: Robot, folder: Path, raw: RawCalls | None = None
+    robot: Robot, folder: Path, raw: RawCalls | None = None, *, timed: bool = False
 ) -> tuple[Callable[[], None], System, list[tuple[str, Callable[[], None]]]]:
     """A call that makes one macro step and commits it, and its parts in order, with a name each."""
     system = System()
     for kind in ("planner", "control", "plant", "collision"):
-        component = FmuComponent(kind, build(kind, robot, folder / robot.name / f"{kind}.fmu", (FLOOR,)))
+        component = FmuComponent(
+            kind, build(kind, robot, folder / robot.name / f"{kind}.fmu", (FLOOR,)), trust=Claimed()
+        )
         if raw is not None:
             raw.listen_to(component)
         system.add(component)
@@ -65,18 +67,17 @@ def make_loop(
     system.set("plant.mass_error", 0.1)
     system.set("planner.goal[3]", 1.0)
     schedule = simulation_in_the_loop(system)
-    clock = Clock()
-    clock.h = H
-    actions = bind(system, schedule, clock)
+    binding = Binding(system, Account(timed=timed))
+    stepper = binding.bind(schedule)
+    actions = binding.actions(schedule)
+    binding.clock.h = H
     recorder = Recorder(system, skip=written_inputs(schedule))
-    system.initialize()
+    initialize(system)
     step = 0
 
     def macro_step() -> None:
         nonlocal step
-        clock.time = step / 2000
-        for action in actions:
-            action()
+        stepper.advance(step / 2000, H)
         step += 1
         recorder.commit(step / 2000)
 
@@ -112,7 +113,8 @@ def measure(robot: Robot, folder: Path) -> None:
     listened()
     calls = tuple(raw.made)
     macro_step, system, _ = make_loop(robot, folder)
-    empty = listened_system.components["plant"]._fmu.dll["fmi2GetVersion"]  # type: ignore[attr-defined]
+    timed_step, timed_system, _ = make_loop(robot, folder, timed=True)
+    empty = listened_system.components["plant"].instance.optional("fmi2GetVersion")  # type: ignore[attr-defined]
 
     def bare() -> None:
         for function, arguments in calls:
@@ -122,8 +124,8 @@ def measure(robot: Robot, folder: Path) -> None:
         for _, arguments in calls:
             empty(*arguments)
 
-    rounds = [(time_of(macro_step), time_of(bare), time_of(crossing)) for _ in range(ROUNDS)]
-    whole, alone, across = (1e6 * statistics.median(column) / STEPS for column in zip(*rounds, strict=True))
+    rounds = [(time_of(macro_step), time_of(bare), time_of(crossing), time_of(timed_step)) for _ in range(ROUNDS)]
+    whole, alone, across, timed = (1e6 * statistics.median(column) / STEPS for column in zip(*rounds, strict=True))
     units = alone - across
     print(f"{robot.name}: {len(robot.home)} joints, {len(calls)} FMI calls a macro step")
     print(f"  macro step                  {whole:7.1f} us   {1e6 * H / whole:5.2f} times as fast as real time at 2 kHz")
@@ -131,7 +133,8 @@ def measure(robot: Robot, folder: Path) -> None:
     print(f"  of that crossing ctypes     {across:7.1f} us")
     print(f"  master's share              {100 * (whole - alone) / whole:7.1f} %   ", end="")
     print(f"with ctypes counted as the master's {100 * (whole - units) / whole:5.1f} %")
-    for each in (system, listened_system):
+    print(f"  with a timed account        {timed:7.1f} us   ratio timed / not timed {timed / whole:5.3f}")
+    for each in (system, timed_system, listened_system):
         each.close()
 
 

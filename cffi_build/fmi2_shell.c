@@ -1,71 +1,22 @@
 /* The FMI 2.0 co-simulation functions of every simloop unit.
  *
- * A unit's numbers live in one array of doubles that belongs to its Python slave (simloop.fmus.slave.Slave), indexed
- * by value reference. Getting and setting numbers happens on that array without entering Python; stepping, state and
- * strings call the slave. A Python exception becomes fmi2Error with its message sent to the host's logger: nothing is
- * printed, the instance stays valid, and the host may go on, restore, reset or free it.
+ * A unit's numbers live in one array of doubles, indexed by value reference. Getting and setting numbers happens on that
+ * array; stepping, state and strings call the unit's engine (fmi2_unit.h). An error is told to the host's logger:
+ * nothing is printed, the instance stays valid, and the host may go on, restore, reset or free it.
  *
- * Call order is the standard's. No globals; each instance owns what it points to. The library resolves Python from
- * its host, which must be a Python process.
+ * Call order is the standard's. No globals; each instance owns what it points to.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "fmi2_unit.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(_WIN32)
-#define FMI2_EXPORT __declspec(dllexport)
-#else
-#define FMI2_EXPORT __attribute__((visibility("default")))
-#endif
-
-/* Names and layouts as in the FMI 2.0.4 specification, sections 2.1.2 to 2.1.5. */
-typedef void *fmi2Component;
-typedef void *fmi2ComponentEnvironment;
-typedef void *fmi2FMUstate;
-typedef unsigned int fmi2ValueReference;
-typedef double fmi2Real;
-typedef int fmi2Integer;
-typedef int fmi2Boolean;
-typedef char fmi2Char;
-typedef const fmi2Char *fmi2String;
-typedef char fmi2Byte;
-typedef enum { fmi2OK, fmi2Warning, fmi2Discard, fmi2Error, fmi2Fatal, fmi2Pending } fmi2Status;
-typedef enum { fmi2ModelExchange, fmi2CoSimulation } fmi2Type;
-typedef enum { fmi2DoStepStatus, fmi2PendingStatus, fmi2LastSuccessfulTime, fmi2Terminated } fmi2StatusKind;
-
-typedef struct {
-    void (*logger)(fmi2ComponentEnvironment, fmi2String, fmi2Status, fmi2String, fmi2String, ...);
-    void *(*allocateMemory)(size_t, size_t);
-    void (*freeMemory)(void *);
-    void (*stepFinished)(fmi2ComponentEnvironment, fmi2Status);
-    fmi2ComponentEnvironment componentEnvironment;
-} fmi2CallbackFunctions;
-
-/* One byte a value reference in the slave's `access`: low bits the type, high bits when it may be set and whether to
-   NaN and infinity too. */
-enum { TYPE_REAL = 1, TYPE_INTEGER = 2, TYPE_BOOLEAN = 3, TYPE_MASK = 0x0f };
-enum { SET_NEVER = 0x00, SET_BEFORE_START = 0x10, SET_ALWAYS = 0x20, SET_MASK = 0x30, ANY_NUMBER = 0x40 };
-
-typedef struct {
-    PyObject *slave;
-    PyObject *do_step;
-    PyObject *log_queue;
-    PyObject *strings; /* keeps the last fmi2GetString answer alive */
-    Py_buffer ports;   /* double[n] */
-    Py_buffer access;  /* unsigned char[n] */
-    const fmi2CallbackFunctions *host;
-    char *name;
-    double start_time;
-    int started;
-} Unit;
-
 static const char *const type_names[] = {"", "Real", "Integer", "Boolean"};
 
-static void say(const Unit *u, fmi2Status status, const char *message)
+void unit_say(const Unit *u, fmi2Status status, const char *message)
 {
     if (!u->host || !u->host->logger)
         return;
@@ -85,135 +36,85 @@ static void say(const Unit *u, fmi2Status status, const char *message)
     free(safe);
 }
 
-/* Turn the pending Python exception into one log line. A ValueError speaks for itself, others are told with their
- * type. An interrupt goes on to the host's own Python, which raises it when it is back in charge. Needs the GIL. */
-static fmi2Status fail(const Unit *u)
+fmi2Status unit_fail(const Unit *u, const char *format, ...)
 {
-    PyObject *type = NULL, *value = NULL, *trace = NULL;
-    int interrupted = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
-    int spoken = PyErr_ExceptionMatches(PyExc_ValueError);
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    PyObject *text = !value ? NULL : spoken ? PyObject_Str(value) : PyObject_Repr(value);
-    const char *message = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
-    say(u, fmi2Error, message && *message ? message : "unknown Python error");
-    PyErr_Clear();
-    if (interrupted)
-        PyErr_SetInterrupt();
-    Py_XDECREF(text);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
+    char message[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    unit_say(u, fmi2Error, message);
     return fmi2Error;
 }
 
-static void send_log(const Unit *u)
+static int hex_digit(char c)
 {
-    Py_ssize_t n = PyList_Size(u->log_queue);
-    if (n <= 0)
-        return;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *entry = PyList_GetItem(u->log_queue, i);
-        PyObject *status = PyObject_GetAttrString(entry, "status");
-        PyObject *message = PyObject_GetAttrString(entry, "msg");
-        const char *text = message ? PyUnicode_AsUTF8AndSize(message, NULL) : NULL;
-        if (status && text)
-            say(u, (fmi2Status)PyLong_AsLong(status), text);
-        Py_XDECREF(status);
-        Py_XDECREF(message);
-        PyErr_Clear();
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int unit_resource(const char *resources, const char *file, char *out, size_t size)
+{
+    if (!resources || !*resources)
+        return -1;
+    const char *in = resources;
+    int uri = strncmp(in, "file:", 5) == 0;
+    if (uri) {
+        in += 5;
+        if (strncmp(in, "//", 2) == 0) {
+            /* After the two slashes stands a host, empty or this machine. */
+            in = strchr(in + 2, '/');
+            if (!in)
+                return -1;
+        }
+        /* /C:/folder */
+        if (in[0] == '/' && in[1] && in[2] == ':')
+            in++;
     }
-    PyList_SetSlice(u->log_queue, 0, n, NULL);
+    size_t n = 0;
+    while (*in && n + 1 < size) {
+        int high = uri && *in == '%' ? hex_digit(in[1]) : -1;
+        int low = high >= 0 ? hex_digit(in[2]) : -1;
+        out[n++] = low >= 0 ? (char)(16 * high + low) : *in;
+        in += low >= 0 ? 3 : 1;
+    }
+    if (*in)
+        return -1;
+    while (n > 1 && out[n - 1] == '/')
+        n--;
+    int more = snprintf(out + n, size - n, "/%s", file);
+    return more > 0 && (size_t)more < size - n ? 0 : -1;
 }
 
-/* Consume a call's result: log what the slave said, report an exception. Needs the GIL. */
-static fmi2Status finish(const Unit *u, PyObject *result)
+static fmi2Status refuse(Unit *u, fmi2ValueReference vr, const char *problem)
 {
-    if (!result)
-        return fail(u);
-    Py_DECREF(result);
-    send_log(u);
-    return fmi2OK;
+    char name[256];
+    u->engine->name_of(u, vr, name, sizeof name);
+    return unit_fail(u, "%s.%s %s", u->name, name, problem);
 }
 
-static fmi2Status call_plain(Unit *u, const char *method)
+static fmi2Status check_type(Unit *u, fmi2ValueReference vr, int type)
 {
-    PyGILState_STATE gil = PyGILState_Ensure();
-    fmi2Status status = finish(u, PyObject_CallMethod(u->slave, method, NULL));
-    PyGILState_Release(gil);
-    return status;
-}
-
-static fmi2Status refuse(const Unit *u, fmi2ValueReference vr, const char *problem)
-{
-    PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *name = PyObject_CallMethod(u->slave, "name_of", "I", vr);
-    const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    char message[512];
-    snprintf(message, sizeof message, "%s.%s %s", u->name, text ? text : "?", problem);
-    say(u, fmi2Error, message);
-    PyErr_Clear();
-    Py_XDECREF(name);
-    PyGILState_Release(gil);
-    return fmi2Error;
-}
-
-static fmi2Status check_type(const Unit *u, fmi2ValueReference vr, int type)
-{
-    const unsigned char *access = u->access.buf;
-    if ((Py_ssize_t)vr < u->access.len && (access[vr] & TYPE_MASK) == type)
+    if (vr < u->count && (u->access[vr] & TYPE_MASK) == type)
         return fmi2OK;
     char problem[80];
     snprintf(problem, sizeof problem, "(value reference %u) is not a variable of type %s", vr, type_names[type]);
     return refuse(u, vr, problem);
 }
 
-static fmi2Status check_settable(const Unit *u, fmi2ValueReference vr, int type)
+static fmi2Status check_settable(Unit *u, fmi2ValueReference vr, int type)
 {
     fmi2Status status = check_type(u, vr, type);
     if (status != fmi2OK)
         return status;
-    int set = ((const unsigned char *)u->access.buf)[vr] & SET_MASK;
+    int set = u->access[vr] & SET_MASK;
     if (set == SET_NEVER)
         return refuse(u, vr, "is an output and cannot be set");
     if (set == SET_BEFORE_START && u->started)
         return refuse(u, vr, "is a fixed parameter and cannot be set after initialisation");
     return fmi2OK;
-}
-
-static void release_unit(Unit *u)
-{
-    if (u->ports.obj)
-        PyBuffer_Release(&u->ports);
-    if (u->access.obj)
-        PyBuffer_Release(&u->access);
-    Py_XDECREF(u->strings);
-    Py_XDECREF(u->log_queue);
-    Py_XDECREF(u->do_step);
-    Py_XDECREF(u->slave);
-    free(u->name);
-    free(u);
-}
-
-static int bind_slave(Unit *u, fmi2String guid, fmi2String resources)
-{
-    PyObject *module = PyImport_ImportModule("simloop.fmus.slave");
-    if (!module)
-        return -1;
-    u->slave = PyObject_CallMethod(module, "load", "sss", resources ? resources : "", u->name, guid ? guid : "");
-    Py_DECREF(module);
-    if (!u->slave)
-        return -1;
-    u->do_step = PyObject_GetAttrString(u->slave, "do_step");
-    u->log_queue = PyObject_GetAttrString(u->slave, "log_queue");
-    PyObject *ports = PyObject_GetAttrString(u->slave, "ports");
-    PyObject *access = PyObject_GetAttrString(u->slave, "access");
-    int bad = !u->do_step || !u->log_queue || !ports || !access ||
-              PyObject_GetBuffer(ports, &u->ports, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS) != 0 ||
-              PyObject_GetBuffer(access, &u->access, PyBUF_C_CONTIGUOUS) != 0;
-    Py_XDECREF(ports);
-    Py_XDECREF(access);
-    return bad ? -1 : 0;
 }
 
 FMI2_EXPORT const char *fmi2GetTypesPlatform(void) { return "default"; }
@@ -234,20 +135,16 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2St
         return NULL;
     }
     strcpy(u->name, name ? name : "");
-    PyGILState_STATE gil = PyGILState_Ensure();
     int bad = 0;
     if (type != fmi2CoSimulation) {
-        say(u, fmi2Error, "this unit is for co-simulation; model exchange was asked for");
-        bad = 1;
-    } else if (bind_slave(u, guid, resources) != 0) {
-        fail(u);
+        unit_say(u, fmi2Error, "this unit is for co-simulation; model exchange was asked for");
         bad = 1;
     }
-    if (bad) {
-        release_unit(u);
-        u = NULL;
+    if (bad || unit_open(u, guid ? guid : "", resources ? resources : "") != 0) {
+        free(u->name);
+        free(u);
+        return NULL;
     }
-    PyGILState_Release(gil);
     return u;
 }
 
@@ -255,9 +152,10 @@ FMI2_EXPORT void fmi2FreeInstance(fmi2Component c)
 {
     if (!c)
         return;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    release_unit(c);
-    PyGILState_Release(gil);
+    Unit *u = c;
+    u->engine->close(u);
+    free(u->name);
+    free(u);
 }
 
 FMI2_EXPORT fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String categories[])
@@ -281,50 +179,49 @@ FMI2_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean toleranc
 FMI2_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component c)
 {
     Unit *u = c;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    fmi2Status status = finish(u, PyObject_CallMethod(u->slave, "set_start_time", "d", u->start_time));
-    PyGILState_Release(gil);
-    return status;
+    return u->engine->enter(u, u->start_time);
 }
 
 FMI2_EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component c)
 {
     Unit *u = c;
-    fmi2Status status = call_plain(u, "exit_initialization_mode");
+    fmi2Status status = u->engine->start(u);
     if (status == fmi2OK)
         u->started = 1;
     return status;
 }
 
-FMI2_EXPORT fmi2Status fmi2Terminate(fmi2Component c) { return call_plain(c, "terminate"); }
+FMI2_EXPORT fmi2Status fmi2Terminate(fmi2Component c)
+{
+    Unit *u = c;
+    return u->engine->terminate(u);
+}
 
 FMI2_EXPORT fmi2Status fmi2Reset(fmi2Component c)
 {
     Unit *u = c;
-    fmi2Status status = call_plain(u, "reset");
+    fmi2Status status = u->engine->reset(u);
     u->started = 0;
     return status;
 }
 
 FMI2_EXPORT fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2Real value[])
 {
-    const Unit *u = c;
-    const double *ports = u->ports.buf;
+    Unit *u = c;
     for (size_t i = 0; i < n; i++) {
         if (check_type(u, vr[i], TYPE_REAL) != fmi2OK)
             return fmi2Error;
-        value[i] = ports[vr[i]];
+        value[i] = u->ports[vr[i]];
     }
     return fmi2OK;
 }
 
-static fmi2Status get_whole(const Unit *u, const fmi2ValueReference vr[], size_t n, int value[], int type)
+static fmi2Status get_whole(Unit *u, const fmi2ValueReference vr[], size_t n, int value[], int type)
 {
-    const double *ports = u->ports.buf;
     for (size_t i = 0; i < n; i++) {
         if (check_type(u, vr[i], type) != fmi2OK)
             return fmi2Error;
-        value[i] = (int)ports[vr[i]];
+        value[i] = (int)u->ports[vr[i]];
     }
     return fmi2OK;
 }
@@ -343,27 +240,25 @@ FMI2_EXPORT fmi2Status fmi2GetBoolean(fmi2Component c, const fmi2ValueReference 
 FMI2_EXPORT fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Real value[])
 {
     Unit *u = c;
-    double *ports = u->ports.buf;
     for (size_t i = 0; i < n; i++) {
         if (check_settable(u, vr[i], TYPE_REAL) != fmi2OK)
             return fmi2Error;
-        if (!isfinite(value[i]) && !(((const unsigned char *)u->access.buf)[vr[i]] & ANY_NUMBER))
+        if (!isfinite(value[i]) && !(u->access[vr[i]] & ANY_NUMBER))
             return refuse(u, vr[i], isnan(value[i]) ? "was set to NaN; a finite number is needed"
                                                     : "was set to infinity; a finite number is needed");
     }
     for (size_t i = 0; i < n; i++)
-        ports[vr[i]] = value[i];
+        u->ports[vr[i]] = value[i];
     return fmi2OK;
 }
 
-static fmi2Status set_whole(const Unit *u, const fmi2ValueReference vr[], size_t n, const int value[], int type)
+static fmi2Status set_whole(Unit *u, const fmi2ValueReference vr[], size_t n, const int value[], int type)
 {
-    double *ports = u->ports.buf;
     for (size_t i = 0; i < n; i++)
         if (check_settable(u, vr[i], type) != fmi2OK)
             return fmi2Error;
     for (size_t i = 0; i < n; i++)
-        ports[vr[i]] = type == TYPE_BOOLEAN ? value[i] != 0 : value[i];
+        u->ports[vr[i]] = type == TYPE_BOOLEAN ? value[i] != 0 : value[i];
     return fmi2OK;
 }
 
@@ -379,185 +274,75 @@ FMI2_EXPORT fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference 
     return set_whole(c, vr, n, value, TYPE_BOOLEAN);
 }
 
-static PyObject *reference_list(const fmi2ValueReference vr[], size_t n)
-{
-    PyObject *list = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; list && i < n; i++)
-        PyList_SetItem(list, (Py_ssize_t)i, PyLong_FromUnsignedLong(vr[i]));
-    return list;
-}
-
 FMI2_EXPORT fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2String value[])
 {
     Unit *u = c;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    fmi2Status status = fmi2OK;
-    PyObject *references = reference_list(vr, n);
-    PyObject *strings = references ? PyObject_CallMethod(u->slave, "get_string", "O", references) : NULL;
-    Py_XDECREF(references);
-    if (!strings) {
-        status = fail(u);
-    } else {
-        Py_XDECREF(u->strings);
-        u->strings = strings;
-        for (size_t i = 0; i < n && status == fmi2OK; i++) {
-            value[i] = PyUnicode_AsUTF8AndSize(PyList_GetItem(strings, (Py_ssize_t)i), NULL);
-            if (!value[i])
-                status = fail(u);
-        }
-    }
-    PyGILState_Release(gil);
-    return status;
+    return u->engine->get_texts(u, vr, n, value);
 }
 
 FMI2_EXPORT fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t n,
                                      const fmi2String value[])
 {
     Unit *u = c;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *references = reference_list(vr, n);
-    PyObject *strings = PyList_New((Py_ssize_t)n);
-    PyObject *result = NULL;
-    int good = references && strings;
-    for (size_t i = 0; good && i < n; i++) {
-        PyObject *text = PyUnicode_FromString(value[i] ? value[i] : "");
-        good = text && PyList_SetItem(strings, (Py_ssize_t)i, text) == 0;
-    }
-    if (good)
-        result = PyObject_CallMethod(u->slave, "set_string", "OOO", references, strings,
-                                     u->started ? Py_True : Py_False);
-    Py_XDECREF(references);
-    Py_XDECREF(strings);
-    fmi2Status status = finish(u, result);
-    PyGILState_Release(gil);
-    return status;
+    return u->engine->set_texts(u, vr, n, value);
 }
 
-/* A non-NULL *state is overwritten in place, as the standard allows. */
 FMI2_EXPORT fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state)
 {
     Unit *u = c;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    fmi2Status status = fmi2OK;
-    PyObject *old = *state;
-    PyObject *saved = PyObject_CallMethod(u->slave, "_get_fmu_state", "O", old ? old : Py_None);
-    if (!saved) {
-        status = fail(u);
-    } else {
-        *state = saved;
-        Py_XDECREF(old);
-    }
-    PyGILState_Release(gil);
-    return status;
+    return u->engine->save(u, state);
+}
+
+static fmi2Status no_state(const Unit *u, const char *function)
+{
+    return unit_fail(u, "%s was called with no state", function);
 }
 
 FMI2_EXPORT fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state)
 {
     Unit *u = c;
-    if (!state) {
-        say(u, fmi2Error, "fmi2SetFMUstate was called with no state");
-        return fmi2Error;
-    }
-    PyGILState_STATE gil = PyGILState_Ensure();
-    fmi2Status status = finish(u, PyObject_CallMethod(u->slave, "_set_fmu_state", "O", (PyObject *)state));
-    PyGILState_Release(gil);
-    return status;
+    return state ? u->engine->restore(u, state) : no_state(u, "fmi2SetFMUstate");
 }
 
 FMI2_EXPORT fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *state)
 {
-    (void)c;
-    if (!state)
+    Unit *u = c;
+    if (!state || !*state)
         return fmi2OK;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    Py_XDECREF((PyObject *)*state);
-    PyGILState_Release(gil);
+    u->engine->forget(u, *state);
     *state = NULL;
     return fmi2OK;
 }
 
-/* The serialised form of `state` as a new reference, or NULL with the error told. Needs the GIL. */
-static PyObject *state_bytes(const Unit *u, fmi2FMUstate state)
-{
-    PyObject *bytes = PyObject_CallMethod(u->slave, "_fmu_state_to_bytes", "O", (PyObject *)state);
-    if (!bytes)
-        fail(u);
-    return bytes;
-}
-
 FMI2_EXPORT fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate state, size_t *size)
 {
-    PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *bytes = state_bytes(c, state);
-    if (bytes)
-        *size = (size_t)PyBytes_Size(bytes);
-    Py_XDECREF(bytes);
-    PyGILState_Release(gil);
-    return bytes ? fmi2OK : fmi2Error;
+    Unit *u = c;
+    return state ? u->engine->size(u, state, size) : no_state(u, "fmi2SerializedFMUstateSize");
 }
 
 FMI2_EXPORT fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate state, fmi2Byte out[], size_t size)
 {
-    PyGILState_STATE gil = PyGILState_Ensure();
-    fmi2Status status = fmi2Error;
-    PyObject *bytes = state_bytes(c, state);
-    if (bytes && (size_t)PyBytes_Size(bytes) == size) {
-        memcpy(out, PyBytes_AsString(bytes), size);
-        status = fmi2OK;
-    } else if (bytes) {
-        say(c, fmi2Error, "fmi2SerializeFMUstate was given a buffer of the wrong size");
-    }
-    Py_XDECREF(bytes);
-    PyGILState_Release(gil);
-    return status;
+    Unit *u = c;
+    return state ? u->engine->serialize(u, state, out, size) : no_state(u, "fmi2SerializeFMUstate");
 }
 
 FMI2_EXPORT fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte in[], size_t size, fmi2FMUstate *state)
 {
     Unit *u = c;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    fmi2Status status = fmi2OK;
-    PyObject *restored = PyObject_CallMethod(u->slave, "_fmu_state_from_bytes", "y#", in, (Py_ssize_t)size);
-    if (!restored) {
-        status = fail(u);
-    } else {
-        Py_XDECREF((PyObject *)*state);
-        *state = restored;
-    }
-    PyGILState_Release(gil);
-    return status;
+    return u->engine->deserialize(u, in, size, state);
 }
 
 FMI2_EXPORT fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real step, fmi2Boolean no_restore)
 {
     (void)no_restore;
     Unit *u = c;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    fmi2Status status = fmi2OK;
-    PyObject *t = PyFloat_FromDouble(time);
-    PyObject *h = PyFloat_FromDouble(step);
-    PyObject *done = t && h ? PyObject_CallFunctionObjArgs(u->do_step, t, h, NULL) : NULL;
-    Py_XDECREF(t);
-    Py_XDECREF(h);
-    if (!done) {
-        status = fail(u);
-    } else {
-        int ok = PyObject_IsTrue(done);
-        Py_DECREF(done);
-        send_log(u);
-        status = ok ? fmi2OK : fmi2Discard;
-    }
-    PyGILState_Release(gil);
-    return status;
+    return u->engine->step(u, time, step);
 }
 
 /* What these units do not offer; the model description says so. */
 static fmi2Status unsupported(fmi2Component c, const char *function)
 {
-    char message[120];
-    snprintf(message, sizeof message, "%s is not supported by this unit", function);
-    say(c, fmi2Error, message);
-    return fmi2Error;
+    return unit_fail(c, "%s is not supported by this unit", function);
 }
 
 FMI2_EXPORT fmi2Status fmi2CancelStep(fmi2Component c) { return unsupported(c, "fmi2CancelStep"); }
@@ -613,8 +398,3 @@ FMI2_EXPORT fmi2Status fmi2GetStringStatus(fmi2Component c, const fmi2StatusKind
     (void)kind, (void)value;
     return unsupported(c, "fmi2GetStringStatus");
 }
-
-/* The wheel ships this library as an extension module, so that the exporter can find it and copy it into units. */
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_shell", NULL, 0, NULL, NULL, NULL, NULL, NULL};
-
-PyMODINIT_FUNC PyInit__shell(void) { return PyModule_Create(&module); }

@@ -244,9 +244,10 @@ GJK_INLINE void quick_remember(const quick *s, gjk_cache *cache)
     cache->axis[1] = s->d[1];
     cache->axis[2] = s->d[2];
     cache->count = s->count;
+    /* What lies beyond the count was never set, and a cache may be saved as state. */
     for (int k = 0; k < 3; ++k) {
-        cache->index_a[k] = s->p[k].index_a;
-        cache->index_b[k] = s->p[k].index_b;
+        cache->index_a[k] = k < s->count ? s->p[k].index_a : 0;
+        cache->index_b[k] = k < s->count ? s->p[k].index_b : 0;
     }
 }
 

@@ -9,7 +9,7 @@ from simloop.fmus.resources import read_home, read_model
 from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
-from simloop.models.clearance import Clearance
+from simloop.models.clearance import NEVER, NOTHING_NEAR, Clearance
 
 
 @dataclass
@@ -24,11 +24,19 @@ class Collision(Slave):
     def __init__(self, instance_name: str, resources: str, **_: Any) -> None:
         arm = Arm(read_model(resources))
         self._clearance = Clearance(arm)
-        first = ("q",)
+        first, pairs = ("q",), len(self._clearance.names)
         ports = [
             Port("q", Role.INPUT, "Joint position", arm.n, unit=arm.units, start=read_home(resources)),
             Port("v", Role.INPUT, "Joint velocity", arm.n, unit=[VELOCITY[u] for u in arm.units]),
-            Port("distance", Role.OUTPUT, "Distance of the nearest pair, negative inside", unit="m", starts_from=first),
+            Port(
+                "distance",
+                Role.OUTPUT,
+                "Distance of the nearest pair, negative inside",
+                unit="m",
+                starts_from=first,
+                most=NOTHING_NEAR,
+                nominal=0.1,
+            ),
             Port(
                 "contact",
                 Role.OUTPUT,
@@ -43,9 +51,34 @@ class Collision(Slave):
             Port(
                 "point_b", Role.OUTPUT, "Nearest point on the second body, world frame", 3, unit="m", starts_from=first
             ),
-            Port("normal", Role.OUTPUT, "Unit vector from the first body to the second", 3, starts_from=first),
-            Port("time_to_contact", Role.OUTPUT, "At this velocity; 1e6 is never", unit="s", starts_from=("q", "v")),
-            Port("pair", Role.OUTPUT, "Number of the pair; 0 is none", kind=Kind.INTEGER, start=0, starts_from=first),
+            Port(
+                "normal",
+                Role.OUTPUT,
+                "Unit vector from the first body to the second",
+                3,
+                starts_from=first,
+                least=-1,
+                most=1,
+            ),
+            Port(
+                "time_to_contact",
+                Role.OUTPUT,
+                "At this velocity; 1e6 is never",
+                unit="s",
+                starts_from=("q", "v"),
+                least=0,
+                most=NEVER,
+            ),
+            Port(
+                "pair",
+                Role.OUTPUT,
+                "Number of the pair; 0 is none",
+                kind=Kind.INTEGER,
+                start=0,
+                starts_from=first,
+                least=0,
+                most=pairs,
+            ),
             Port("body_a", Role.OUTPUT, "Name of the first body", kind=Kind.STRING, start="", starts_from=first),
             Port("body_b", Role.OUTPUT, "Name of the second body", kind=Kind.STRING, start="", starts_from=first),
         ]

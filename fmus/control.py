@@ -29,7 +29,7 @@ class Control(Controller):
     def __init__(self, instance_name: str, resources: str, **_: Any) -> None:
         arm, home = Arm(read_model(resources)), read_home(resources)
         n, units = arm.n, [SIGMA[u] for u in arm.units]
-        gains = [Port("sigma", Role.PARAMETER, "Regularisation of the motor constraints", n, unit=units)]
+        gains = [Port("sigma", Role.PARAMETER, "Regularisation of the motor constraints", n, unit=units, least=0)]
         parts = {"q": np.array(home), "v": np.zeros(n)}
         super().__init__(instance_name, resources, arm, home, gains, State, force_starts_from=("sigma",), **parts)
         self._target_velocity, self._reached, self._rest = np.zeros(n), np.zeros(n), np.zeros(n)

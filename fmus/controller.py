@@ -9,7 +9,7 @@ import numpy as np
 from simloop.fmus.slave import FORCE, VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
-from simloop.models.faults import WORDS, cannot_drive
+from simloop.models.faults import WORDS, Fault, cannot_drive
 
 
 class Controller(Slave):
@@ -47,7 +47,14 @@ class Controller(Slave):
             ),
             Port("replay", Role.INPUT, "Step to q_measured instead of q_d", kind=Kind.BOOLEAN, start=False),
             Port(
-                "fault", Role.INPUT, f"Fault that each joint is known to have: {WORDS}", n, kind=Kind.INTEGER, start=0
+                "fault",
+                Role.INPUT,
+                f"Fault that each joint is known to have: {WORDS}",
+                n,
+                kind=Kind.INTEGER,
+                start=0,
+                least=0,
+                most=max(Fault),
             ),
             Port("tau", Role.OUTPUT, "Joint force needed to reach q_d", n, unit=force, starts_from=force_starts_from),
             Port(
@@ -70,8 +77,8 @@ class Controller(Slave):
             ),
             Port("contact_by_force", Role.OUTPUT, "Contact by force difference", kind=Kind.BOOLEAN, start=False),
             *gains,
-            Port("position_threshold", Role.PARAMETER, f"Position (m or rad): {threshold}"),
-            Port("force_threshold", Role.PARAMETER, f"Force (N or N.m): {threshold}"),
+            Port("position_threshold", Role.PARAMETER, f"Position (m or rad): {threshold}", least=0),
+            Port("force_threshold", Role.PARAMETER, f"Force (N or N.m): {threshold}", least=0),
         ]
         super().__init__(instance_name, resources, ports, state, **parts)
         self.arm = arm

@@ -17,8 +17,15 @@ from simloop.models.controllers import DAMPING_RATIO, NATURAL_FREQUENCY
 from simloop.models.faults import cannot_drive
 
 TUNING = (
-    Port("natural_frequency", Role.PARAMETER, "How fast an error is taken back", unit="rad/s", start=NATURAL_FREQUENCY),
-    Port("damping_ratio", Role.PARAMETER, "1 is without overshoot, less is with", start=DAMPING_RATIO),
+    Port(
+        "natural_frequency",
+        Role.PARAMETER,
+        "How fast an error is taken back",
+        unit="rad/s",
+        start=NATURAL_FREQUENCY,
+        least=0,
+    ),
+    Port("damping_ratio", Role.PARAMETER, "1 is without overshoot, less is with", start=DAMPING_RATIO, least=0),
 )
 
 

@@ -41,11 +41,13 @@ class Gate(Slave):
             Port("q_allowed", Role.OUTPUT, "Joint position commanded, always legal", n, unit=units),
             Port("allowed", Role.OUTPUT, "Nothing keeps the command from q_d", kind=Kind.BOOLEAN, start=True),
             Port("reason", Role.OUTPUT, "What does, empty for nothing", kind=Kind.STRING, start=""),
-            Port("step", Role.PARAMETER, "Step of a motor that turns", unit="rad", start=math.radians(1.0)),
-            Port("slide_step", Role.PARAMETER, "Step of a motor that slides", unit="m", start=1e-3),
-            Port("speed", Role.PARAMETER, "Speed of a motor that turns", unit="rad/s", start=math.radians(40.0)),
-            Port("slide_speed", Role.PARAMETER, "Speed of a motor that slides", unit="m/s", start=0.05),
-            Port("margin", Role.PARAMETER, "Distance that polyhedra must keep", unit="m"),
+            Port("step", Role.PARAMETER, "Step of a motor that turns", unit="rad", start=math.radians(1.0), least=0),
+            Port("slide_step", Role.PARAMETER, "Step of a motor that slides", unit="m", start=1e-3, least=0),
+            Port(
+                "speed", Role.PARAMETER, "Speed of a motor that turns", unit="rad/s", start=math.radians(40.0), least=0
+            ),
+            Port("slide_speed", Role.PARAMETER, "Speed of a motor that slides", unit="m/s", start=0.05, least=0),
+            Port("margin", Role.PARAMETER, "Distance that polyhedra must keep", unit="m", least=0),
             Port(
                 "gate",
                 Role.PARAMETER,

@@ -10,7 +10,7 @@ from simloop.fmus.resources import read_home, read_model, read_tools
 from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm, Tools
-from simloop.models.faults import WORDS
+from simloop.models.faults import WORDS, Fault
 from simloop.models.feasible import check_goal
 from simloop.models.planner import OnlinePlanner, Plan, rest_at
 
@@ -36,7 +36,14 @@ class Planner(Slave):
             Port("q", Role.INPUT, "Joint position to plan from", n, unit=units, start=home),
             Port("v", Role.INPUT, "Joint velocity to plan from", n, unit=[VELOCITY[u] for u in units]),
             Port(
-                "fault", Role.INPUT, f"Fault that each joint is known to have: {WORDS}", n, kind=Kind.INTEGER, start=0
+                "fault",
+                Role.INPUT,
+                f"Fault that each joint is known to have: {WORDS}",
+                n,
+                kind=Kind.INTEGER,
+                start=0,
+                least=0,
+                most=max(Fault),
             ),
             Port("q_d", Role.OUTPUT, "Joint position wanted at the end of the step", n, unit=units),
             Port(
@@ -53,10 +60,13 @@ class Planner(Slave):
                 "Acceleration and deceleration of a tool",
                 unit="m/s2",
                 start=0.1,
+                least=0,
             ),
-            Port("max_speed", Role.PARAMETER, "Speed cap of a tool; 0 is hand guiding", unit="m/s", start=1.0),
-            Port("band", Role.PARAMETER, "Re-seed only when a tool is farther off; 0 is every step", unit="m"),
-            Port("trim", Role.PARAMETER, "Largest lag made up for, as an acceleration", unit="m/s2", start=9.82),
+            Port("max_speed", Role.PARAMETER, "Speed cap of a tool; 0 is hand guiding", unit="m/s", start=1.0, least=0),
+            Port("band", Role.PARAMETER, "Re-seed only when a tool is farther off; 0 is every step", unit="m", least=0),
+            Port(
+                "trim", Role.PARAMETER, "Largest lag made up for, as an acceleration", unit="m/s2", start=9.82, least=0
+            ),
         ]
         super().__init__(instance_name, resources, ports, State, plan=rest_at(home, self.tools))
         self.q, self.v, self.fault, self.q_d = map(self.view, ("q", "v", "fault", "q_d"))

@@ -20,6 +20,7 @@ from simloop.models.rolling import Rolling
 
 WEIGHTS: dict[str, Weighting] = {"inertia": ByInertia(), "evenly": Evenly()}
 INTEGRATORS = ("euler", "rk23")
+Objectives = list[tuple[float, Any]]
 # Of the tool, beside its position.
 ORIENTATIONS = ("held", "second")
 
@@ -49,19 +50,30 @@ class RedundantPlanner(Slave):
             Port("v", Role.INPUT, "Joint velocity to plan from", n, unit=velocity),
             *own,
             Port("q_d", Role.OUTPUT, "Joint position wanted at the end of the step", n, unit=units),
-            Port("manipulability", Role.OUTPUT, "Square root of det(J J'): 0 is a singular pose", starts_from=()),
+            Port(
+                "manipulability", Role.OUTPUT, "Square root of det(J J'): 0 is a singular pose", starts_from=(), least=0
+            ),
             Port("max_joint_speed", parameter, "Largest speed of each joint", n, unit=velocity, start=speed),
-            Port("joint_acceleration", parameter, "Largest acceleration of a joint, rad/s2 or m/s2", start=10.0),
-            Port("band", parameter, "Re-seed only where a joint is farther off, m or rad", start=0.05),
-            Port("spacing", parameter, "Bodies keep this distance", unit="m", start=0.0),
-            Port("influence", parameter, "From this distance on they close ever more slowly; 0 is off", unit="m"),
-            Port("closing_rate", parameter, "By at most this part of what is left, 1/s", start=5.0),
-            Port("centre_gain", parameter, "Null space: how much joints like the middle of their range"),
-            Port("posture_gain", parameter, "Null space: how much joints like the posture"),
+            Port(
+                "joint_acceleration", parameter, "Largest acceleration of a joint, rad/s2 or m/s2", start=10.0, least=0
+            ),
+            Port("band", parameter, "Re-seed only where a joint is farther off, m or rad", start=0.05, least=0),
+            Port("spacing", parameter, "Bodies keep this distance", unit="m", start=0.0, least=0),
+            Port(
+                "influence", parameter, "From this distance on they close ever more slowly; 0 is off", unit="m", least=0
+            ),
+            Port("closing_rate", parameter, "By at most this part of what is left, 1/s", start=5.0, least=0),
+            Port("centre_gain", parameter, "Null space: how much joints like the middle of their range", least=0),
+            Port("posture_gain", parameter, "Null space: how much joints like the posture", least=0),
             Port("posture", parameter, "Null space: the posture", n, unit=units, start=home),
-            Port("posture_from", parameter, "The posture counts from this time on", unit="s"),
-            Port("manipulability_gain", parameter, "Null space: how much the arm likes to be far from singular poses"),
-            Port("room_gain", parameter, "Null space: how much the arm likes room, within twice `influence`"),
+            Port("posture_from", parameter, "The posture counts from this time on", unit="s", least=0),
+            Port(
+                "manipulability_gain",
+                parameter,
+                "Null space: how much the arm likes to be far from singular poses",
+                least=0,
+            ),
+            Port("room_gain", parameter, "Null space: how much the arm likes room, within twice `influence`", least=0),
             Port("weighting", parameter, f"Of joint motion: {' or '.join(WEIGHTS)}", kind=text, start="inertia"),
             Port(
                 "orientation",
@@ -88,7 +100,7 @@ class RedundantPlanner(Slave):
         self._band = self.positive("band")
         low, high = self.arm.ranges
         acceleration = np.full(self.arm.n, self.positive("joint_acceleration"))
-        limits = JointLimits(low, high, self.view("max_joint_speed").copy(), acceleration)
+        self.limits = limits = JointLimits(low, high, self.view("max_joint_speed").copy(), acceleration)
         influence, self.spacing = self.not_negative("influence"), None
         clearance = Clearance(self.arm) if influence > 0.0 else None
         if clearance is not None:
@@ -96,7 +108,7 @@ class RedundantPlanner(Slave):
         free = np.isinf(low)
         span_low, span_high = np.where(free, -np.pi, low), np.where(free, np.pi, high)
         self._objective = Manipulability(self.arm, self.tool)
-        always: list[tuple[float, Any]] = [
+        always: Objectives = [
             (self.not_negative("centre_gain"), Centre(span_low, span_high)),
             (self.not_negative("manipulability_gain"), self._objective),
         ]
@@ -111,10 +123,11 @@ class RedundantPlanner(Slave):
             "rolling": self._rolling(limits),
         }
 
-        def make(objectives: list[tuple[float, Any]]) -> Resolution:
+        def make(objectives: Objectives) -> Resolution:
             chosen = [(gain, objective) for gain, objective in objectives if gain]
             return Resolution(self.arm, tasks[0], limits, objectives=chosen, **choices)
 
+        self.objectives, self.make = always, make
         self._early, self._late = make(always), make([*always, later])
         self._posture_from = self.not_negative("posture_from")
         self._error_controlled = self.one_of("integrator", INTEGRATORS) == "rk23"
@@ -136,12 +149,16 @@ class RedundantPlanner(Slave):
         self.q_d[:] = self.state.plan.q
         self.manipulability[0] = self._objective.value(self.state.plan.q)
 
+    def resolution(self, time: float) -> Resolution:
+        """What resolves the twist at a time."""
+        return self._late if time >= self._posture_from else self._early
+
     def follow(self, twist: Rate, time: float, h: float) -> None:
         """Advance the plan by h s along a twist and tell it."""
         plan = self.state.plan
         if np.abs(plan.q - self.q).max() > self._band:
             plan.q[:], plan.v[:] = self.q, self.v
-        resolution = self._late if time >= self._posture_from else self._early
+        resolution = self.resolution(time)
         advance(plan, resolution, twist, time, h, error_controlled=self._error_controlled)
         self.q_d[:] = plan.q
         self.manipulability[0] = self._objective.value(plan.q)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 from pathlib import Path
 from typing import Any
 
 MODEL = "model.xml"
 UNIT = "unit.json"
+# What the unit's FMI library reads and runs (fmi2_choose.c): the script that serves the unit, the interpreter that
+# exported it, what it needs in words, and what pip installs for it.
+START, PYTHON, NEEDS, REQUIREMENTS = "start.py", "python.txt", "needs.txt", "requirements.txt"
+# The simloop that travels in a bundled unit, and the file in it that tells its version.
+BUNDLE = "bundle"
+VERSION = "VERSION"
+
+
+def this_version() -> str:
+    """The version of the simloop that this is, be it installed or bundled."""
+    bundled = Path(__file__).with_name(VERSION)
+    return bundled.read_text(encoding="utf-8") if bundled.exists() else importlib.metadata.version("simloop")
 
 
 def read_model(resources: str) -> str:

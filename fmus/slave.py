@@ -8,7 +8,6 @@ saved and restored between any two of these. A restored state brings its paramet
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import json
 import math
 import re
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from pythonfmu import Boolean, Fmi2Causality, Fmi2Slave, Integer, Real, String
 from pythonfmu.default_experiment import DefaultExperiment
 from pythonfmu.enums import Fmi2Variability
-from simloop.fmus.resources import UNIT
+from simloop.fmus.resources import UNIT, this_version
 from simloop.fmus.state import UnitState, copy_into, duplicate, from_bytes, to_bytes
 
 Vector = NDArray[np.float64]
@@ -77,9 +76,10 @@ class Role(Enum):
 class Port:
     """A variable of a unit, or with `size` a vector of them named `name[1]` … `name[size]`.
 
-    `unit` is one for all elements or a sequence, one each. `start` likewise. `starts_from` names the inputs and
-    parameters that an output's first value depends on. After that outputs change in steps only. An input that is not
-    `finite` may be set to NaN or infinity, which the unit then answers for.
+    `unit` is one for all elements or a sequence, one each; `start`, `least`, `most` and `nominal` likewise, the last
+    three None where nothing is promised. `starts_from` names the inputs and parameters that an output's first value
+    depends on. After that outputs change in steps only. An input that is not `finite` may be set to NaN or infinity,
+    which the unit then answers for.
     """
 
     name: str
@@ -90,6 +90,9 @@ class Port:
     unit: str | Sequence[str] = "1"
     start: Any = 0.0
     starts_from: tuple[str, ...] = ()
+    least: Any = None
+    most: Any = None
+    nominal: Any = None
     finite: bool = True
 
     @property
@@ -100,9 +103,13 @@ class Port:
     def elements(self) -> list[str]:
         return [self.name] if self.size is None else [f"{self.name}[{i + 1}]" for i in range(self.size)]
 
+    @property
+    def count(self) -> int:
+        return 1 if self.size is None else self.size
+
     def each(self, value: Any) -> list[Any]:
         """`value` once an element."""
-        count = len(self.elements())
+        count = self.count
         many = not isinstance(value, str) and isinstance(value, Sequence | np.ndarray)
         values = list(value) if many else [value] * count
         if len(values) != count:
@@ -112,13 +119,17 @@ class Port:
 
 @dataclass(frozen=True)
 class Variable:
-    """A scalar variable as a host sees it; causality and type are spelled as FMI 2.0 does."""
+    """A scalar variable as a host sees it; causality and type are spelled as FMI 2.0 does.
+
+    No output depends on an input directly: outputs change in steps only.
+    """
 
     name: str
     causality: str
     type: str
     unit: str
     reference: int
+    dependencies: tuple[str, ...] = ()
 
 
 class Slave(Fmi2Slave):
@@ -126,7 +137,6 @@ class Slave(Fmi2Slave):
 
     author = None
     license = "Apache-2.0"
-    version = importlib.metadata.version("simloop")
 
     def __init__(self, instance_name: str, resources: str, ports: Sequence[Port], state: type[UnitState], **parts: Any):
         """`parts` are the first values of the fields of `state` beyond those of UnitState."""
@@ -356,6 +366,19 @@ class Slave(Fmi2Slave):
                 element[0].set("unit", unit)
                 if port.role is not Role.OUTPUT:
                     element[0].set("start", repr(float(start)))
+        self._write_limits(variables)
+
+    def _write_limits(self, variables: Element) -> None:
+        words = {"least": "min", "most": "max", "nominal": "nominal"}
+        limits = [
+            {word: port.each(getattr(port, field)) for field, word in words.items()} for port in self.descriptions
+        ]
+        places = [(each, i) for each, port in zip(limits, self.descriptions, strict=True) for i in range(port.count)]
+        for element, (each, i), (_, port, _, _) in zip(variables, places, self._variables, strict=True):
+            for word, values in each.items():
+                if values[i] is not None and math.isfinite(values[i]):
+                    real = port.kind is Kind.REAL
+                    element[0].set(word, repr(float(values[i])) if real else str(int(values[i])))
 
     def _write_dependencies(self, root: Element) -> None:
         structure = root.find("ModelStructure")
@@ -390,13 +413,24 @@ def _scalar(name: str, port: Port, start: Any) -> Any:
     return kind(name, **common) if port.role is Role.OUTPUT else kind(name, start=start, **common)
 
 
+def misfit(resources: str) -> str:
+    """Why this installation cannot run the unit of that resources folder; empty when it can."""
+    needed = json.loads((_folder(resources) / UNIT).read_text(encoding="utf-8"))["version"]
+    here = this_version()
+    return "" if here == needed else f"has simloop {here}, but the unit was exported by simloop {needed}"
+
+
 def load(resources: str, instance_name: str, guid: str) -> Slave:
     """The unit whose resources folder (a file URI or a path) is given; what the FMI library calls."""
-    uri = re.match(r"file:", resources)
-    folder = Path(urllib.request.url2pathname(urllib.parse.urlparse(resources).path) if uri else resources)
+    folder = _folder(resources)
     unit = json.loads((folder / UNIT).read_text(encoding="utf-8"))
     if guid != unit["guid"]:
         raise ValueError(f"{instance_name}: the host asked for GUID {guid}, but this unit is {unit['guid']}")
     kind = getattr(importlib.import_module(unit["module"]), unit["class"])
     slave: Slave = kind(instance_name=instance_name, resources=str(folder))
     return slave
+
+
+def _folder(resources: str) -> Path:
+    uri = re.match(r"file:", resources)
+    return Path(urllib.request.url2pathname(urllib.parse.urlparse(resources).path) if uri else resources)

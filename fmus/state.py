@@ -107,6 +107,8 @@ def _fill(target: Any, plain: Any, path: str, first_finite: int = 0) -> None:
         try:
             if isinstance(old, np.ndarray):
                 array = np.array(new, dtype=float)
+                if old.size == 0 == array.size:
+                    continue  # lists do not tell how wide an array without rows is
                 checked = array[first_finite:] if name == "ports" else array
                 if array.shape != old.shape or not np.isfinite(checked).all():
                     raise ValueError(f"{old.size} finite numbers are needed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,50 +10,103 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from simloop.master.errors import NameNotFoundError, SimloopError, UnitError
+from simloop.master.errors import NameNotFoundError, UnitError
+from simloop.master.measure import Measure
+from simloop.master.values import Family, Value, bind_finite, check_number, family
 
 Vector = NDArray[np.float64]
 Action = Callable[[], None]
-Value = float | int | bool | str
+
+__all__ = [
+    "NOT_OFFERED",
+    "Action",
+    "Component",
+    "ObjectComponent",
+    "PlainUnit",
+    "Value",
+    "Variable",
+    "Vector",
+    "elements",
+    "find_variable",
+]
 
 
 @dataclass(frozen=True)
 class Variable:
-    """A scalar variable; causality and type are spelled as FMI 2.0 does, unit is None where none is declared."""
+    """A scalar variable; causality and type are spelled as its file does, unit is None where none is declared.
+
+    An element of an FMI 3.0 array has the `reference` of the array, which has `size` elements, this one at `index` from
+    0, row by row. `items` are the names and values of an enumeration. `low` and `high` are its declared range.
+    `measure` is the definition of its unit, where there is one. `dependencies` are the inputs that an output follows at
+    once; None where that is unknown, so that it may follow all.
+    """
 
     name: str
     causality: str
     type: str
     unit: str | None
     reference: int
+    start: Value | None = None
+    variability: str = "continuous"
+    index: int = 0
+    size: int = 1
+    items: tuple[tuple[str, int], ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    measure: Measure | None = None
+    dependencies: tuple[str, ...] | None = None
+
+
+def is_real(variable: Variable) -> bool:
+    """Whether it is a number that can change smoothly."""
+    return family(variable) is Family.REAL
 
 
 class Component(Protocol):
     """Legal order: `set` parameters and inputs, `initialize`, then any of set, step, get, save, restore; `close`.
 
-    Numbers of every type travel as doubles. `reader` and `writer` bind variables to an array once, so that the
-    loop moves values without looking anything up or allocating.
+    `initialize` is `enter_initialization`, set and get as often as needed, `exit_initialization`. Numbers of every type
+    travel as doubles. `reader` and `writer` bind variables to an array once, so that the loop moves values without
+    looking anything up or allocating.
     """
 
     name: str
     variables: Mapping[str, Variable]
     can_rollback: bool
+    cannot_because: str
+    """Why it cannot be rolled back, where it cannot."""
+    can_serialize: bool
+    input_derivatives: int
+    """Up to which order it takes derivatives of its Real inputs, 0 where it takes none."""
 
     def initialize(self, time: float) -> None: ...
+    def enter_initialization(self, time: float) -> None: ...
+    def exit_initialization(self) -> None: ...
     def set(self, name: str, value: Value) -> None: ...
     def get(self, name: str) -> Value: ...
     def reader(self, names: Sequence[str], target: Vector) -> Action:
-        """A call that copies the variables into `target`."""
+        """A call that copies the variables into `target`; NaN or infinity among them is a UnitError."""
 
     def writer(self, names: Sequence[str], source: Vector) -> Action:
         """A call that sets the variables from `source`."""
 
-    def step(self, time: float, h: float) -> None: ...
+    def derivative_writer(self, names: Sequence[str], order: int, source: Vector) -> Action:
+        """A call that sets the derivatives of that order of Real inputs, for the next step."""
+
+    def step(self, time: float, h: float) -> float:
+        """Advance from `time` by h s; how far it came: h, or less where the unit refused to go on. Error: UnitError."""
+
     def save(self, into: Any = None) -> Any:
         """The complete state; an earlier one given as `into` may be overwritten."""
 
     def restore(self, state: Any) -> None:
         """Be in `state` exactly: what follows must not depend on what came between."""
+
+    def serialize(self, state: Any) -> bytes:
+        """A saved state as bytes that another process can restore."""
+
+    def deserialize(self, data: bytes) -> Any:
+        """The state that `serialize` wrote, to be restored."""
 
     def close(self) -> None: ...
 
@@ -77,8 +131,11 @@ def elements(component: Component, name: str) -> list[str]:
     return [n for _, n in sorted(matches)]
 
 
+NOT_OFFERED = "the unit does not offer to save and restore its state"
+
+
 class PlainUnit(Protocol):
-    """A unit that is a plain Python object: its numbers stand in `ports` by reference."""
+    """A unit that is a plain Python object: its numbers stand in `ports` by reference. A refused step is False."""
 
     ports: Vector
 
@@ -97,35 +154,46 @@ class ObjectComponent:
     def __init__(self, name: str, unit: PlainUnit, *, can_rollback: bool = True) -> None:
         self.name = name
         self.can_rollback = can_rollback
-        self._unit = unit
-        self.variables: Mapping[str, Variable] = {
-            v.name: Variable(v.name, v.causality, v.type, v.unit, v.reference) for v in unit.variables()
-        }
+        self.cannot_because = "" if can_rollback else NOT_OFFERED
+        self.can_serialize = can_rollback and hasattr(unit, "_fmu_state_to_bytes")
+        self.input_derivatives = 0
+        self._unit: Any = unit
+        self._time = 0.0
+        self.variables: Mapping[str, Variable] = {v.name: _as_variable(v) for v in unit.variables()}
 
     def initialize(self, time: float) -> None:
+        self.enter_initialization(time)
+        self.exit_initialization()
+
+    def enter_initialization(self, time: float) -> None:
+        self._time = time
+
+    def exit_initialization(self) -> None:
         try:
             self._unit.exit_initialization_mode()
         except (ArithmeticError, ValueError) as error:
-            raise UnitError(self.name, "its start", str(error), time) from error
+            raise UnitError(self.name, "its start", str(error), self._time) from error
 
     def set(self, name: str, value: Value) -> None:
         variable = find_variable(self, name)
-        if variable.type == "String":
+        if family(variable) is Family.TEXT:
             self._unit.set_string([variable.reference], [str(value)])
         else:
             self._unit.ports[variable.reference] = check_number(self.name, variable, value)
 
     def get(self, name: str) -> Value:
         variable = find_variable(self, name)
-        if variable.type == "String":
-            return self._unit.get_string([variable.reference])[0]
+        if family(variable) is Family.TEXT:
+            return str(self._unit.get_string([variable.reference])[0])
         return float(self._unit.ports[variable.reference])
 
     def reader(self, names: Sequence[str], target: Vector) -> Action:
         ports, references = self._unit.ports, self._references(names)
+        check = bind_finite(self.name, names, target)
 
         def read() -> None:
             np.take(ports, references, out=target)
+            check(self._time)
 
         return read
 
@@ -140,13 +208,16 @@ class ObjectComponent:
     def _references(self, names: Sequence[str]) -> NDArray[np.intp]:
         return np.array([find_variable(self, name).reference for name in names], dtype=np.intp)
 
-    def step(self, time: float, h: float) -> None:
+    def step(self, time: float, h: float) -> float:
+        self._time = time
         try:
             done = self._unit.do_step(time, h)
         except (ArithmeticError, ValueError) as error:
             raise UnitError(self.name, "a step", str(error), time) from error
         if not done:
-            raise UnitError(self.name, "a step", "the unit refused the step", time)
+            return 0.0
+        self._time = time + h
+        return h
 
     def save(self, into: Any = None) -> Any:
         return self._unit.save(into)
@@ -154,25 +225,25 @@ class ObjectComponent:
     def restore(self, state: Any) -> None:
         self._unit.restore(state)
 
+    def derivative_writer(self, names: Sequence[str], order: int, source: Vector) -> Action:
+        raise ValueError(f"{self.name} takes no derivatives of its inputs")
+
+    def serialize(self, state: Any) -> bytes:
+        data: bytes = self._unit._fmu_state_to_bytes(state)
+        return data
+
+    def deserialize(self, data: bytes) -> Any:
+        try:
+            return self._unit._fmu_state_from_bytes(data)
+        except ValueError as error:
+            raise UnitError(self.name, "reading a saved state", str(error)) from error
+
     def close(self) -> None:
         pass
 
 
-NUMBERS = {"Real": "a finite number", "Integer": "a whole number of 32 bits", "Boolean": "true or false"}
-
-
-def check_number(component: str, variable: Variable, value: object) -> float:
-    """`value` as the number that `variable` can take, or an error that says what it can."""
-    try:
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        number = {"true": 1.0, "false": 0.0}.get(str(value).lower(), np.nan)
-    good = bool(np.isfinite(number))
-    if variable.type == "Integer":
-        good = good and number == round(number) and -(2**31) <= number < 2**31
-    elif variable.type == "Boolean":
-        good = number in (0.0, 1.0)
-    if not good:
-        takes = NUMBERS.get(variable.type, "nothing that can be set here")
-        raise SimloopError(f"{component}.{variable.name} cannot be {value!r}; it takes {takes}")
-    return number
+def _as_variable(v: Any) -> Variable:
+    """A plain unit's own variable as the master's."""
+    if isinstance(v, Variable):
+        return v
+    return Variable(v.name, v.causality, v.type, v.unit, v.reference, dependencies=v.dependencies)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,26 +38,79 @@ class CannotRollBackError(SimloopError):
         self.component = component
 
 
-# The FMI functions that fail most, in words.
+# The FMI functions that fail most, in words; those of both versions are named alike after "fmi2" or "fmi3".
 _CALLS = {
-    "fmi2Instantiate": "loading",
-    "fmi2EnterInitializationMode": "its start",
-    "fmi2ExitInitializationMode": "its start",
-    "fmi2DoStep": "a step",
+    "Instantiate": "loading",
+    "EnterInitializationMode": "its start",
+    "ExitInitializationMode": "its start",
+    "DoStep": "a step",
 }
 
 
-class UnitError(SimloopError):
-    """A unit that failed: which, when, in what call, and what it said.
-
-    `result` is what was committed before, when a run had begun.
-    """
+class StepError(SimloopError):
+    """A step that could not be made. `time` is where it began, s; `result` is what was committed before, when a run
+    had begun."""
 
     result: Result | None = None
+    time: float | None = None
+
+
+class UnitError(StepError):
+    """A unit that failed: which, when, in what call, and what it said."""
 
     def __init__(self, component: str, call: str, message: str, time: float | None = None) -> None:
         when = "" if time is None else f" at {time:.9g} s"
-        super().__init__(f"{component} failed in {_CALLS.get(call, call)}{when}: {message}")
+        words = _CALLS.get(call.removeprefix("fmi2").removeprefix("fmi3"), call)
+        super().__init__(f"{component} failed in {words}{when}: {message}")
         self.component = component
         self.call = call
         self.time = time
+
+
+class StepDiscardedError(UnitError):
+    """A unit that came only `done` s of a step of `h` s. A smaller step may succeed, where all can be rolled back."""
+
+    def __init__(self, component: str, time: float, h: float, done: float) -> None:
+        message = f"it came {done:.9g} s far of {h:.9g} s; Retry around the algorithm tries a smaller step"
+        super().__init__(component, "a step", message, time)
+        self.h = h
+        self.done = done
+
+
+class LoopError(StepError):
+    """A loop of connections whose values were not found: which, and the largest `residual` that is left, after as many
+    `iterations`."""
+
+    def __init__(self, connections: Sequence[str], time: float, residual: float, iterations: int, verdict: str) -> None:
+        super().__init__(
+            f"the loop over {', '.join(connections)} {verdict} at {time:.9g} s: after {iterations} iterations the "
+            f"residual is {residual:.3g}"
+        )
+        self.connections = tuple(connections)
+        self.time = time
+        self.residual = residual
+        self.iterations = iterations
+
+
+class StepTooSmallError(StepError):
+    """A step that was rejected down to the smallest that is allowed; `cause` is why the last one was."""
+
+    def __init__(self, time: float, h: float, cause: str) -> None:
+        super().__init__(f"no step from {time:.9g} s is good, down to one of {h:.3g} s: {cause}")
+        self.time = time
+        self.h = h
+        self.cause = cause
+
+
+class ZenoError(StepError):
+    """An event that comes again in ever shorter time, so that time cannot go on."""
+
+    def __init__(self, event: str, time: float, count: int, span: float) -> None:
+        super().__init__(
+            f"{event} happened {count} times in a row, each within {span:.3g} s of the one before, until {time:.9g} s: "
+            "the events pile up there, and the run cannot get past"
+        )
+        self.event = event
+        self.time = time
+        self.count = count
+        self.span = span

@@ -1,260 +1,250 @@
-"""An FMU file as a component, through fmpy, with every buffer prepared once."""
+"""An FMU file as a component: unpacked, judged, loaded, and every buffer prepared once."""
 
 from __future__ import annotations
 
-import ctypes
-import itertools
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import fmpy
 import numpy as np
-from fmpy import calloc, free
-from fmpy.fmi1 import printLogMessage
-from fmpy.fmi2 import (
-    FMU2Slave,
-    fmi2CallbackAllocateMemoryTYPE,
-    fmi2CallbackFreeMemoryTYPE,
-    fmi2CallbackFunctions,
-    fmi2CallbackLoggerTYPE,
-)
-from fmpy.logging import addLoggerProxy
-from simloop.master.component import Action, Value, Variable, Vector, check_number, find_variable
+from numpy.typing import NDArray
+from simloop.master.archive import unpack
+from simloop.master.component import Action, Variable, Vector, find_variable
+from simloop.master.description import read_description
 from simloop.master.errors import SimloopError, UnitError
-
-_OK_OR_WARNING = 1
-_ERROR = 3
-_STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
-# The FMI 2.0 getter, setter and buffer type for each type of number.
-_ACCESS: dict[str, tuple[str, str, Any]] = {
-    "Real": ("fmi2GetReal", "fmi2SetReal", ctypes.c_double),
-    "Integer": ("fmi2GetInteger", "fmi2SetInteger", ctypes.c_int),
-    "Boolean": ("fmi2GetBoolean", "fmi2SetBoolean", ctypes.c_int),
-}
-
-
-def read_description(path: Path) -> Any:
-    """The model description of a co-simulation FMU of FMI 2.0, as fmpy gives it."""
-    try:
-        description = fmpy.read_model_description(str(path))
-    except FileNotFoundError as error:
-        raise SimloopError(f"there is no file {str(path)!r}") from error
-    # fmpy has no exception of its own for what a file can get wrong.
-    except Exception as error:
-        raise SimloopError(f"{str(path)!r} is not an FMU that can be read: {_one_line(error)}") from error
-    if description.fmiVersion != "2.0" or description.coSimulation is None:
-        raise SimloopError(f"{str(path)!r} is not a co-simulation unit of FMI 2.0")
-    return description
-
-
-# fmpy's proxy, which formats a unit's variadic log messages, keeps one listener for the whole process. So there is one,
-# which finds the component by the environment that its unit was given.
-_listening: weakref.WeakValueDictionary[int, FmuComponent] = weakref.WeakValueDictionary()
-_numbers = itertools.count(1)
-
-
-def _hear(environment: int | None, name: bytes, status: int, category: bytes, message: bytes) -> None:
-    component = _listening.get(environment or 0)
-    if component is None:
-        printLogMessage(environment, name, status, category, message)
-    elif status >= _ERROR:
-        component.messages.append(message.decode("utf-8", "replace"))
-
-
-_LOGGER = fmi2CallbackLoggerTYPE(_hear)
+from simloop.master.fmi import FmiInstance, SavedState
+from simloop.master.fmi2 import Fmi2Instance
+from simloop.master.fmi3 import Fmi3Instance
+from simloop.master.trust import VERIFIED, Trust
+from simloop.master.values import EXACT, Family, Value, bind_finite, check_value, family, is_number
 
 
 class FmuComponent:
-    """A co-simulation FMU of FMI 2.0."""
+    """A co-simulation FMU of FMI 2.0 or 3.0.
 
-    def __init__(self, name: str, path: Path | str) -> None:
+    `instance` is the unit in its library: its functions, its handle. `trust` decides whether the unit's word on its own
+    state is believed; `verdict` is what it found.
+    """
+
+    # The instance's own: one call less in the loop.
+    step: Callable[[float, float], float]
+    save: Callable[..., SavedState]
+    restore: Callable[[SavedState], None]
+
+    def __init__(self, name: str, path: Path | str, *, trust: Trust = VERIFIED) -> None:
         self.name = name
         self.path = Path(path)
-        description = read_description(self.path)
-        self.can_rollback = bool(description.coSimulation.canGetAndSetFMUstate)
-        self.variables: Mapping[str, Variable] = {
-            v.name: Variable(v.name, v.causality, v.type, v.unit, v.valueReference) for v in description.modelVariables
-        }
-        self.messages: list[str] = []
-        self._slots: list[ctypes.c_void_p] = []
-        self._stage: list[str] = []
-        self._time = 0.0
-        self._folder = tempfile.mkdtemp(prefix="simloop-unit-")
+        folder = Path(tempfile.mkdtemp(prefix="simloop-unit-"))
         self._finish: weakref.finalize[..., FmuComponent]
-        self._finish = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        self._extract()
-        self._instantiate(description)
+        self._finish = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        unpack(self.path, folder)
+        self.description = read_description(folder, self.path)
+        self.variables: Mapping[str, Variable] = self.description.variables
+        self.verdict = trust.judge(self.path, self.description)
+        if self.verdict.fails_without_state:
+            raise UnitError(name, "loading", f"{str(self.path)!r}: {self.verdict.state.words()}")
+        self.can_rollback = self.verdict.state.believed
+        self.cannot_because = self.verdict.state.words()
+        kind: type[FmiInstance] = Fmi2Instance if self.description.version == 2 else Fmi3Instance
+        self.instance = kind(name, self.description, folder, self.path)
+        abilities = self.description.abilities
+        self.can_serialize = self.can_rollback and bool(abilities.canSerializeFMUstate)
+        self.input_derivatives = self.instance.input_derivatives
+        self.step, self.save, self.restore = self.instance.step, self.instance.save, self.instance.restore
         self._finish.detach()
-        self._finish = weakref.finalize(self, _release, self._fmu, self._slots, self._stage, self._folder)
-
-    def _extract(self) -> None:
-        try:
-            fmpy.extract(str(self.path), self._folder)
-        # zipfile, zlib and fmpy each have exceptions of their own for a broken or hostile archive.
-        except Exception as error:
-            raise SimloopError(f"{str(self.path)!r} cannot be unpacked: {_one_line(error)}") from error
-
-    def _instantiate(self, description: Any) -> None:
-        self._callbacks = fmi2CallbackFunctions()
-        self._callbacks.logger = _LOGGER
-        number = next(_numbers)
-        self._callbacks.componentEnvironment = number
-        _listening[number] = self
-        self._callbacks.allocateMemory = fmi2CallbackAllocateMemoryTYPE(calloc)
-        self._callbacks.freeMemory = fmi2CallbackFreeMemoryTYPE(free)
-        addLoggerProxy(ctypes.byref(self._callbacks))
-        try:
-            self._fmu = FMU2Slave(
-                guid=description.guid,
-                unzipDirectory=self._folder,
-                modelIdentifier=description.coSimulation.modelIdentifier,
-                instanceName=self.name,
-            )
-            self._fmu.instantiate(callbacks=self._callbacks, loggingOn=True)
-        except Exception as error:
-            raise UnitError(self.name, "fmi2Instantiate", self._said(_one_line(error))) from error
-        # fmpy's own wrappers convert each argument on each call; these take prepared ones.
-        library = self._fmu.dll
-        self._call = {name: library[name] for access in _ACCESS.values() for name in access[:2]}
-        self._instance = ctypes.c_void_p(self._fmu.component)
-        self._do_step, self._get_state, self._set_state = (
-            library[name] for name in ("fmi2DoStep", "fmi2GetFMUstate", "fmi2SetFMUstate")
-        )
-        self._c_time, self._c_h, self._c_zero = ctypes.c_double(), ctypes.c_double(), ctypes.c_int(0)
-
-    def _said(self, otherwise: str) -> str:
-        said = "; ".join(self.messages) or otherwise
-        self.messages.clear()
-        return said
-
-    def _check(self, function: str, status: int) -> None:
-        if status > _OK_OR_WARNING:
-            word = _STATUS[status] if 0 <= status < len(_STATUS) else str(status)
-            raise UnitError(self.name, function, self._said(f"status {word}"), self._time)
+        self._finish = weakref.finalize(self, _release, self.instance, folder)
 
     def initialize(self, time: float) -> None:
-        library, instance = self._fmu.dll, self._instance
-        zero = ctypes.c_double(0.0)
-        setup = library["fmi2SetupExperiment"]
-        self._check(
-            "fmi2SetupExperiment",
-            setup(instance, self._c_zero, zero, ctypes.c_double(time), self._c_zero, zero),
-        )
-        for function in ("fmi2EnterInitializationMode", "fmi2ExitInitializationMode"):
-            self._check(function, library[function](instance))
-        self._stage.append("initialised")
+        self.instance.enter_initialization(time)
+        self.instance.exit_initialization()
+
+    def enter_initialization(self, time: float) -> None:
+        self.instance.enter_initialization(time)
+
+    def exit_initialization(self) -> None:
+        self.instance.exit_initialization()
 
     def set(self, name: str, value: Value) -> None:
         variable = find_variable(self, name)
-        if variable.type == "String":
-            texts = (ctypes.c_char_p * 1)(str(value).encode())
-            reference = (ctypes.c_uint * 1)(variable.reference)
-            function = "fmi2SetString"
-            self._check(function, self._fmu.dll[function](self._instance, reference, ctypes.c_size_t(1), texts))
+        if variable.causality == "structuralParameter":
+            raise SimloopError(f"{self.name}.{name} sizes arrays, which keep the sizes that their file gives them")
+        taken = check_value(self.name, variable, value)
+        if is_number(variable):
+            buffer, place, move = self.bind(variable.type, [variable], writing=True)
+            buffer[place] = taken
+            move()
         else:
-            self.writer([name], np.array([check_number(self.name, variable, value)]))()
+            values = [taken] * variable.size
+            if variable.size > 1:
+                values = self.instance.get_texts(variable.type, variable.reference, variable.size)
+                values[variable.index] = taken
+            self.instance.set_texts(variable.type, variable.reference, values)
 
     def get(self, name: str) -> Value:
+        """A number that is not whole as a double, others exactly."""
         variable = find_variable(self, name)
-        if variable.type == "String":
-            text: str = self._fmu.getString([variable.reference])[0].decode()
-            return text
-        value = np.zeros(1)
-        self.reader([name], value)()
-        return float(value[0])
+        value: Value
+        if not is_number(variable):
+            value = self.instance.get_texts(variable.type, variable.reference, variable.size)[variable.index]
+            return value
+        buffer, place, move = self.bind(variable.type, [variable], writing=False)
+        move()
+        value = buffer[place][0].item()
+        return bool(value) if family(variable) in (Family.BOOLEAN, Family.CLOCK) else value
 
     def reader(self, names: Sequence[str], target: Vector) -> Action:
-        return self._mover(names, target, writing=False)
+        moves = [self._reader_of_type(*group, target) for group in self._by_type(names, target)]
+        check, instance = bind_finite(self.name, names, target), self.instance
+
+        move = _in_turn(moves)
+
+        def read() -> None:
+            move()
+            check(instance.time)
+
+        return read
 
     def writer(self, names: Sequence[str], source: Vector) -> Action:
-        return self._mover(names, source, writing=True)
+        moves = [self._writer_of_type(*group, source) for group in self._by_type(names, source)]
+        return _in_turn(moves)
 
-    def _mover(self, names: Sequence[str], array: Vector, writing: bool) -> Action:
-        """One FMI call for each type among the variables, bound to `array`."""
-        types = {find_variable(self, name).type for name in names}
+    def derivative_writer(self, names: Sequence[str], order: int, source: Vector) -> Action:
+        return self.instance.derivative_writer([find_variable(self, name).reference for name in names], order, source)
+
+    def _by_type(self, names: Sequence[str], array: Vector) -> list[tuple[str, list[Variable], list[int]]]:
+        """For each type its variables and their places in `array`."""
+        variables = [find_variable(self, name) for name in names]
         if not array.flags.c_contiguous or array.dtype != np.float64 or len(array) != len(names):
             raise ValueError(f"{len(names)} variables need a contiguous array of as many doubles")
-        moves = []
-        for kind in sorted(types):
-            places = [i for i, name in enumerate(names) if self.variables[name].type == kind]
-            moves.append(self._move_of_type(kind, [names[i] for i in places], array, places, writing))
-        if len(moves) == 1:
-            return moves[0]
+        for v in variables:
+            if not is_number(v):
+                raise ValueError(f"{self.name}.{v.name} is of type {v.type}, which does not travel as a double")
+        groups = []
+        for kind in sorted({v.type for v in variables}):
+            places = [i for i, v in enumerate(variables) if v.type == kind]
+            groups.append((kind, [variables[i] for i in places], places))
+        return groups
 
-        def move_all() -> None:
-            for move in moves:
+    def _reader_of_type(self, kind: str, variables: list[Variable], places: list[int], array: Vector) -> Action:
+        if self._fits(kind, variables, places, array):
+            return self.instance.mover(kind, _whole_references(variables), array, writing=False)
+        buffer, layout, move = self.bind(kind, variables, writing=False)
+        chosen = _index(places, len(array))
+
+        def read() -> None:
+            move()
+            array[chosen] = buffer[layout]
+
+        if buffer.dtype.itemsize < 8 or buffer.dtype.kind not in "iu":
+            return read
+
+        def read_checked() -> None:
+            read()
+            if (buffer > EXACT).any() or (buffer < -EXACT).any():
+                self._refuse_number(variables, buffer[layout])
+
+        return read_checked
+
+    def _writer_of_type(self, kind: str, variables: list[Variable], places: list[int], array: Vector) -> Action:
+        if self._fits(kind, variables, places, array):
+            return self.instance.mover(kind, _whole_references(variables), array, writing=True)
+        buffer, layout, move = self.bind(kind, variables, writing=True)
+        chosen = _index(places, len(array))
+        if buffer.dtype.kind == "f":
+
+            def write() -> None:
+                buffer[layout] = array[chosen]
                 move()
 
-        return move_all
+            return write
+        truth = family(variables[0]) in (Family.BOOLEAN, Family.CLOCK)
+        low, high = (0, 1) if truth else (np.iinfo(buffer.dtype).min, np.iinfo(buffer.dtype).max)
+        low, high = max(low, -EXACT), min(high, EXACT)
 
-    def _move_of_type(self, kind: str, names: list[str], array: Vector, places: list[int], writing: bool) -> Action:
-        function_name, c_type = _ACCESS[kind][1 if writing else 0], _ACCESS[kind][2]
-        function, instance, check = self._call[function_name], self._instance, self._check
-        references = (ctypes.c_uint * len(names))(*(self.variables[name].reference for name in names))
-        count = ctypes.c_size_t(len(names))
-        if kind == "Real" and places == list(range(len(array))):
-            direct = (c_type * len(array)).from_buffer(array)
+        def write_checked() -> None:
+            values = array[chosen]
+            if not ((values >= low) & (values <= high) & (values == np.floor(values))).all():
+                self._refuse_number(variables, values)
+            buffer[layout] = values
+            move()
 
-            def move() -> None:
-                status = function(instance, references, count, direct)
-                if status:
-                    check(function_name, status)
+        return write_checked
 
-            return move
-        buffer = (c_type * len(names))()
-        shared = np.frombuffer(buffer, dtype=np.dtype(c_type))
-        chosen = slice(None) if len(places) == len(array) else np.array(places)
+    def _refuse_number(self, variables: list[Variable], values: NDArray[Any]) -> None:
+        told = ", ".join(f"{v.name} is {value}" for v, value in zip(variables, values, strict=True))
+        message = f"{told}; {variables[0].type} travels as a whole number within its range and up to 2^53"
+        raise UnitError(self.name, "a transfer", message, self.instance.time)
 
-        def move_through_buffer() -> None:
-            if writing:
-                shared[:] = array[chosen]
-            check(function_name, function(instance, references, count, buffer))
-            if not writing:
-                array[chosen] = shared
+    def _fits(self, kind: str, variables: list[Variable], places: list[int], array: Vector) -> bool:
+        """Whether the unit can be given `array` itself: doubles, in order, arrays whole."""
+        if self.instance.ACCESS[kind][1] is not np.float64 or places != list(range(len(array))):
+            return False
+        whole = [(v.reference, i) for v in variables if v.index == 0 for i in range(v.size)]
+        return [(v.reference, v.index) for v in variables] == whole
 
-        return move_through_buffer
+    def bind(
+        self, kind: str, variables: list[Variable], *, writing: bool
+    ) -> tuple[NDArray[Any], NDArray[np.intp], Action]:
+        """A buffer for the variables, arrays whole, where in it each stands, and a call that moves all of it."""
+        first: dict[int, int] = {}
+        length = 0
+        for v in variables:
+            if v.reference not in first:
+                first[v.reference] = length
+                length += v.size
+        buffer = np.zeros(length, dtype=self.instance.ACCESS[kind][1])
+        layout = np.array([first[v.reference] + v.index for v in variables], dtype=np.intp)
+        move = self.instance.mover(kind, list(first), buffer, writing=writing)
+        if not writing or len(set(layout.tolist())) == length:
+            return buffer, layout, move
+        # The elements that are not given keep their values.
+        fetch = self.instance.mover(kind, list(first), buffer, writing=False)
+        return buffer, layout, self._patch(buffer, layout, fetch, move)
 
-    def step(self, time: float, h: float) -> None:
-        self._time = time
-        self._c_time.value = time
-        self._c_h.value = h
-        # The last argument promises never to restore an earlier state; no such promise is made.
-        status = self._do_step(self._instance, self._c_time, self._c_h, self._c_zero)
-        if status:
-            self._check("fmi2DoStep", status)
+    def _patch(self, buffer: NDArray[Any], layout: NDArray[np.intp], fetch: Action, move: Action) -> Action:
+        def fetch_and_move() -> None:
+            given = buffer[layout]
+            fetch()
+            buffer[layout] = given
+            move()
 
-    def save(self, into: ctypes.c_void_p | None = None) -> ctypes.c_void_p:
-        if into is None:
-            into = ctypes.c_void_p()
-            self._slots.append(into)
-        status = self._get_state(self._instance, ctypes.byref(into))
-        if status:
-            self._check("fmi2GetFMUstate", status)
-        return into
+        return fetch_and_move
 
-    def restore(self, state: ctypes.c_void_p) -> None:
-        status = self._set_state(self._instance, state)
-        if status:
-            self._check("fmi2SetFMUstate", status)
+    def serialize(self, state: SavedState) -> bytes:
+        """A saved state as bytes that `deserialize` of another instance of the same file takes."""
+        return self.instance.serialize(state)
+
+    def deserialize(self, data: bytes) -> SavedState:
+        return self.instance.deserialize(data)
 
     def close(self) -> None:
         """Free the instance and its files, as also happens when the component is let go. No call may follow."""
         self._finish()
 
 
-def _release(fmu: FMU2Slave, slots: list[ctypes.c_void_p], stage: list[str], folder: str) -> None:
-    instance = ctypes.c_void_p(fmu.component)
-    for slot in slots:
-        fmu.dll["fmi2FreeFMUstate"](instance, ctypes.byref(slot))
-    if stage:
-        fmu.dll["fmi2Terminate"](instance)
-    fmu.freeInstance()
+def _in_turn(moves: list[Action]) -> Action:
+    if len(moves) == 1:
+        return moves[0]
+
+    def move_all() -> None:
+        for move in moves:
+            move()
+
+    return move_all
+
+
+def _whole_references(variables: list[Variable]) -> list[int]:
+    return [v.reference for v in variables if v.index == 0]
+
+
+def _index(places: list[int], length: int) -> slice | NDArray[np.intp]:
+    return slice(None) if places == list(range(length)) else np.array(places, dtype=np.intp)
+
+
+def _release(instance: FmiInstance, folder: Path) -> None:
+    release: Callable[[], None] = instance.release
+    release()
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())

@@ -1,16 +1,18 @@
-"""Records committed steps: one row a macro step, one read a component."""
+"""Records committed steps: one row a step, one read a component."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
+from simloop.master.account import Account
 from simloop.master.component import Vector
 from simloop.master.result import Result
 from simloop.master.system import System
+from simloop.master.values import TYPES, is_number
 
 _CHUNK_ROWS = 16384
-_DTYPES = {"Real": np.float64, "Integer": np.int32, "Boolean": np.bool_}
 
 
 class Recorder:
@@ -26,7 +28,7 @@ class Recorder:
             wanted += [
                 (name, v.type, v.name)
                 for v in component.variables.values()
-                if v.type in _DTYPES and (v.causality == "output" or (name, v.name) in outside)
+                if is_number(v) and (v.causality == "output" or (name, v.name) in outside)
             ]
         # In the row, variables of one type stand together, so that one call reads them straight into their place.
         groups: dict[tuple[str, str], list[str]] = {}
@@ -34,11 +36,11 @@ class Recorder:
             groups.setdefault((name, kind), []).append(variable)
         self._row = np.zeros(1 + len(wanted))
         self._reads = []
-        places: dict[str, tuple[int, type[np.generic]]] = {"time": (0, np.float64)}
+        places: dict[str, tuple[int, Any]] = {"time": (0, np.float64)}
         first = 1
         for (name, kind), group in groups.items():
             self._reads.append(system.components[name].reader(group, self._row[first : first + len(group)]))
-            places |= {f"{name}.{variable}": (first + i, _DTYPES[kind]) for i, variable in enumerate(group)}
+            places |= {f"{name}.{variable}": (first + i, TYPES[kind].dtype) for i, variable in enumerate(group)}
             first += len(group)
         self._columns = {name: places[name] for name in ("time", *(f"{c}.{v}" for c, _, v in wanted))}
         self._chunks: list[Vector] = []
@@ -54,10 +56,24 @@ class Recorder:
         self._chunks[-1][self._used] = self._row
         self._used += 1
 
-    def result(self, *, complete: bool) -> Result:
+    def rows(self) -> Vector:
+        """All that was committed, a row a step."""
         rows = self._chunks[:-1] + [chunk[: self._used] for chunk in self._chunks[-1:]]
-        table = np.concatenate(rows) if rows else np.empty((0, len(self._row)))
+        return np.concatenate(rows) if rows else np.empty((0, len(self._row)))
+
+    def take(self, rows: Vector) -> None:
+        """Go on after these rows."""
+        whole, self._used = divmod(len(rows), _CHUNK_ROWS)
+        self._chunks = [rows[i * _CHUNK_ROWS : (i + 1) * _CHUNK_ROWS].copy() for i in range(whole)]
+        if self._used:
+            self._chunks.append(np.empty((_CHUNK_ROWS, len(self._row))))
+            self._chunks[-1][: self._used] = rows[whole * _CHUNK_ROWS :]
+        else:
+            self._used = _CHUNK_ROWS
+
+    def result(self, account: Account, *, complete: bool) -> Result:
+        table = self.rows()
         columns = {
             name: np.ascontiguousarray(table[:, place]).astype(kind) for name, (place, kind) in self._columns.items()
         }
-        return Result(columns, complete=complete)
+        return Result(columns, complete=complete, account=account)

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from simloop.master.account import Account
 from simloop.master.errors import NameNotFoundError
 
 
 class Result:
-    """Columns by name, all of one length: `time` in s, then `component.variable[i]`."""
+    """Columns by name, all of one length: `time` in s, then `component.variable[i]`. `account` is what it cost."""
 
-    def __init__(self, columns: Mapping[str, NDArray[Any]], *, complete: bool) -> None:
+    def __init__(self, columns: Mapping[str, NDArray[Any]], *, complete: bool, account: Account | None = None) -> None:
         self.columns = dict(columns)
         self.complete = complete
+        self.account = Account() if account is None else account
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         if name not in self.columns:
@@ -30,6 +32,16 @@ class Result:
 
     def __len__(self) -> int:
         return len(self.columns["time"])
+
+    def plot(self, *names: str) -> Any:
+        """A plotly figure of these columns over time, `.show()` it; all of them unless named."""
+        import plotly.graph_objects as go
+
+        figure = go.Figure()
+        for name in names or [column for column in self.columns if column != "time"]:
+            figure.add_scatter(x=self["time"], y=self[name], name=name, mode="lines")
+        figure.update_layout(xaxis_title="time, s", hovermode="x unified")
+        return figure
 
     def write_parquet(self, path: Path, metadata: Mapping[str, str]) -> None:
         import pyarrow

@@ -1,22 +1,29 @@
-"""Run a system over time: macro steps of a schedule on an integer clock."""
+"""Run a system over time: macro steps of an algorithm on an integer clock."""
 
 from __future__ import annotations
 
+import time as wall
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 
-from simloop.master.clock import Clock
-from simloop.master.component import Value, check_number
-from simloop.master.errors import SimloopError, UnitError, WiringError
+from simloop.master.account import Account
+from simloop.master.binding import Algorithm, Binding, innermost
+from simloop.master.checkpoint import Checkpoint, Kept, signature
+from simloop.master.component import Value
+from simloop.master.errors import SimloopError, StepError, WiringError
+from simloop.master.initialization import initialize
 from simloop.master.pace import Pace
 from simloop.master.recorder import Recorder
 from simloop.master.result import Result
-from simloop.master.schedule import Schedule, bind, bind_transfer, written_inputs
+from simloop.master.schedule import Schedule, written_inputs
+from simloop.master.seconds import exact_seconds
 from simloop.master.system import System
+from simloop.master.values import check_value
 
-# What a step or a duration can be, s.
-SHORTEST, LONGEST = Fraction(1, 10**9), Fraction(10**9)
+# A rest of less than this part of a macro step is none.
+SLIVER = 1e-12
 
 
 @dataclass(frozen=True)
@@ -33,65 +40,128 @@ class TimedWrite:
 
 def run(
     system: System,
-    schedule: Schedule,
+    algorithm: Algorithm | Schedule,
     *,
     step: Fraction | str | float,
     duration: Fraction | str | float,
     writes: Sequence[TimedWrite] = (),
     keep_going: Callable[[int], bool] = lambda done: True,
     pace: Pace | None = None,
+    account: Account | None = None,
+    checkpoint: Checkpoint | None = None,
+    resume: Path | None = None,
 ) -> Result:
     """Initialise the system and run macro steps of `step` s until `duration` s.
 
-    Time is counted in whole steps, so "1/2000" s never drifts. `keep_going` is asked before each macro step with the
-    number of steps done; when it says no, the result is what was committed, marked incomplete. A unit that fails
-    raises UnitError with that same result as its `result`. `pace` holds the run to the wall clock; when a strict one
-    ends it, the result is what was committed, marked incomplete. A system runs once.
+    Time is counted in whole steps, so "1/2000" s never drifts; an algorithm that steps as it likes meets every one of
+    them. `keep_going` is asked before each macro step with the number of steps done; when it says no, the result is
+    what was committed, marked incomplete. A step that cannot be made raises StepError with that as its `result`.
+    `pace` holds the run to the wall clock; when a strict one ends it, the result is what was committed, marked
+    incomplete. A system runs once. `account` is filled on the way. `checkpoint` writes a file on the way, from which a
+    run of the same system, algorithm and writes, in another process, goes on: `resume`.
     """
     h, end = exact_seconds("step", step), exact_seconds("duration", duration)
     steps = int(end / h)
     if end != steps * h:
         raise SimloopError(f"the duration {end} s is not a whole number of steps of {h} s")
-    clock = Clock()
-    clock.h = float(h)
-    actions = bind(system, schedule, clock)
-    due = sorted(writes, key=lambda write: write.time)
-    _check_writes(system, due, schedule, end)
-    recorder = Recorder(system, skip=written_inputs(schedule))
-    _start(system)
-    recorder.commit(0.0)
-    done = written = 0
-    on_time = pace is None or pace.wait(0.0)
+    loop = _Loop(system, algorithm, h, Account() if account is None else account)
+    loop.plan(writes, end)
+    mark = -1 if checkpoint is None else checkpoint.check(loop.kept, h, steps)
+    loop.start(resume, steps)
+    on_time = pace is None or pace.wait(loop.time)
     try:
-        while on_time and done < steps and keep_going(done):
-            clock.time = done * h.numerator / h.denominator
-            while written < len(due) and due[written].time <= done * h:
-                _write(system, due[written])
-                written += 1
-            for action in actions:
-                action()
-            done += 1
-            recorder.commit(done * h.numerator / h.denominator)
-            on_time = pace is None or pace.wait(done * h.numerator / h.denominator)
-    except UnitError as error:
-        error.result = recorder.result(complete=False)
+        while on_time and loop.done < steps and keep_going(loop.done):
+            loop.macro_step()
+            on_time = pace is None or pace.wait(loop.time)
+            if loop.done == mark and checkpoint is not None:
+                loop.kept.write(checkpoint.path, loop.done)
+    except StepError as error:
+        error.result = loop.result(complete=False)
         raise
-    return recorder.result(complete=on_time and done == steps)
+    return loop.result(complete=on_time and loop.done == steps)
 
 
-def exact_seconds(name: str, value: Fraction | str | float) -> Fraction:
-    """A positive time as an exact fraction: "1/2000", "0.005", 7 or 2.5; a float is taken as it is printed."""
-    try:
-        seconds = Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
-        raise SimloopError(f"the {name} is {value!r}; it must be a time in s such as 1/2000 or 0.005") from None
-    if not SHORTEST <= seconds <= LONGEST:
-        raise SimloopError(f"the {name} is {value}; it must be between {float(SHORTEST)} and {float(LONGEST)} s")
-    return seconds
+class _Loop:
+    """A run under way: `done` macro steps are committed."""
+
+    def __init__(self, system: System, algorithm: Algorithm | Schedule, h: Fraction, account: Account) -> None:
+        self._system, self._h, self._account = system, h, account
+        self._length = float(h)
+        self._binding = Binding(system, account)
+        self._advance = self._binding.bind(algorithm).advance
+        self._last, self._clock = tuple(self._binding.last), self._binding.clock
+        self._skip = written_inputs(innermost(algorithm))
+        self._recorder = Recorder(system, skip=self._skip)
+        self._writes: list[TimedWrite] = []
+        self._written = self.done = 0
+        self.kept = Kept(signature(system, algorithm, h), system, self._binding.memories, self._recorder, account)
+
+    def plan(self, writes: Sequence[TimedWrite], end: Fraction) -> None:
+        self._writes = sorted(writes, key=lambda write: write.time)
+        check_writes(self._system, self._writes, self._skip, end)
+
+    def start(self, resume: Path | None, steps: int) -> None:
+        saved = None if resume is None else self.kept.read(resume, steps)
+        initialize(self._system)
+        self._binding.restart(0.0)
+        self._begin = wall.perf_counter()
+        if saved is None:
+            self._recorder.commit(0.0)
+            return
+        self.done = self.kept.restore(saved)
+        self._begin -= self._account.seconds
+        while self._written < len(self._writes) and self._next_write_is_due(self.done - 1):
+            self._written += 1
+
+    @property
+    def time(self) -> float:
+        """Up to where steps are committed, s."""
+        return self.done * self._h.numerator / self._h.denominator
+
+    def macro_step(self) -> None:
+        begin, length = self.time, self._length
+        while self._written < len(self._writes) and self._next_write_is_due(self.done):
+            _write(self._system, self._writes[self._written])
+            self._written += 1
+        came = self._advance(begin, length)
+        if self._last:
+            self._finish(begin, came)
+        if came < length:
+            self._go_on(begin, came)
+        self.done += 1
+        self._account.commits += 1
+        self._recorder.commit(self.time)
+
+    def _go_on(self, begin: float, came: float) -> None:
+        """The rest of a macro step, of which the part that is done has not been recorded."""
+        length = self._length
+        while length - came > SLIVER * length:
+            self._account.commits += 1
+            self._recorder.commit(begin + came)
+            part = self._advance(begin + came, length - came)
+            if self._last:
+                self._finish(begin + came, part)
+            came += part
+
+    def _finish(self, time: float, h: float) -> None:
+        """Feed and step what cannot be rolled back, now that the step stands."""
+        self._clock.time, self._clock.h = time, h
+        for action in self._last:
+            action()
+
+    def _next_write_is_due(self, step: int) -> bool:
+        return self._writes[self._written].time <= step * self._h
+
+    def result(self, *, complete: bool) -> Result:
+        self._account.seconds = wall.perf_counter() - self._begin
+        return self._recorder.result(self._account, complete=complete)
 
 
-def _check_writes(system: System, writes: Sequence[TimedWrite], schedule: Schedule, end: Fraction) -> None:
-    free = set(system.undriven_inputs()) - set(written_inputs(schedule))
+def check_writes(
+    system: System, writes: Sequence[TimedWrite], scheduled: Sequence[tuple[str, str]], end: Fraction
+) -> None:
+    """Each must be of a free input and of a value that it takes, and lie within the run."""
+    free = set(system.undriven_inputs()) - set(scheduled)
     for write in writes:
         component, names = system.resolve(write.name)
         if any((component.name, name) not in free for name in names):
@@ -99,18 +169,10 @@ def _check_writes(system: System, writes: Sequence[TimedWrite], schedule: Schedu
         if not 0 <= write.time < end:
             raise SimloopError(f"{write.name} cannot be written at {float(write.time)} s: the run is from 0 to {end} s")
         for name in names:
-            check_number(component.name, component.variables[name], write.value)
+            check_value(component.name, component.variables[name], write.value)
 
 
 def _write(system: System, write: TimedWrite) -> None:
     component, names = system.resolve(write.name)
     for name in names:
         component.set(name, write.value)
-
-
-def _start(system: System) -> None:
-    """Initialise every component, then let every input start with what drives it."""
-    system.initialize()
-    for connection in system.connections():
-        for action in bind_transfer(system, connection):
-            action()

@@ -77,6 +77,16 @@ class Clearance:
         self.distance = NOTHING_NEAR
         self.point_a, self.point_b, self.normal = np.zeros(3), np.zeros(3), np.zeros(3)
 
+    @property
+    def scene(self) -> Scene | None:
+        """What is tested; None when there is nothing to be near to."""
+        return self._scene
+
+    @property
+    def pair_bodies(self) -> list[tuple[int, int]]:
+        """Numbers of the two bodies of each pair."""
+        return self._pair_bodies
+
     def update(self, q: Vector) -> None:
         """Find the nearest pair at q: `nearest` (its index in `names`), `distance` (negative inside), the points on
         both geoms and the unit normal from the first to the second, in the world frame, m."""

@@ -51,7 +51,8 @@ class Hull:
     """Convex hull of `vertices` (n, 3), n >= 1, swept by a sphere of `radius`.
 
     Points that are not corners of the hull are dropped; `corners` are the numbers of those kept, and answers number
-    vertices as they were given. Flat, straight and single-point bodies keep every different point.
+    vertices as they were given. Flat, straight and single-point bodies keep every different point. Of large hulls
+    `neighbours` says where each kept corner's neighbours begin in the list of all, and that list.
     """
 
     def __init__(self, vertices: npt.ArrayLike, radius: float = 0.0) -> None:
@@ -61,14 +62,16 @@ class Hull:
         self.vertices.flags.writeable = False
         self.radius = float(radius)
         self.corners, triangles = _corners(self.vertices)
-        kept = np.ascontiguousarray(self.vertices[self.corners])
+        kept = self.kept = np.ascontiguousarray(self.vertices[self.corners])
         lanes = _aligned(lib.gjk_lanes_size(len(kept)))
         self._body = ffi.new("gjk_body *")
         # The C body points into these.
         self._pinned = [ffi.from_buffer("double[]", kept), ffi.from_buffer("double[]", lanes)]
         _check(lib.gjk_body_init(self._body, self._pinned[0], len(kept), self.radius, self._pinned[1]))
+        self.neighbours: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]] | None = None
         if len(kept) >= CLIMB_FROM and triangles is not None:
-            tables = (*_neighbours(triangles, len(kept)), np.zeros(lib.GJK_STARTS, dtype=np.int32))
+            self.neighbours = _neighbours(triangles, len(kept))
+            tables = (*self.neighbours, np.zeros(lib.GJK_STARTS, dtype=np.int32))
             self._pinned += [ffi.from_buffer("int32_t[]", table) for table in tables]
             lib.gjk_body_climb(self._body, *self._pinned[2:])
 

@@ -34,11 +34,11 @@ class PosePath:
         )
         parts = np.arange(len(via.times), dtype=float)
         self._progress = PchipInterpolator(via.times, parts)
-        self._end = float(via.times[-1])
+        self.end = float(via.times[-1])
 
     def at(self, time: float, position: Vector, quaternion: Vector) -> None:
         """Write the pose at a time."""
-        time = min(max(time, float(self._via.times[0])), self._end)
+        time = min(max(time, float(self._via.times[0])), self.end)
         position[:] = self._position(time)
         progress = float(self._progress(time))
         leg = min(int(progress), len(self._turns) - 1)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.integrate import RK23
 from simloop.models.arm import Arm, Vector
-from simloop.models.path import PosePath
 from simloop.models.pose import ToolPose
 from simloop.models.redundancy import Resolution
 
@@ -29,20 +29,27 @@ def joints_at_rest(q: Vector) -> JointPlan:
     return JointPlan(np.array(q, dtype=float), np.zeros(len(q)))
 
 
+class Path(Protocol):
+    """The pose that a tool should have over time."""
+
+    def at(self, time: float, position: Vector, quaternion: Vector) -> None: ...
+
+
 class PathFollower:
     """The twist that brings a tool onto its path: as fast as the path goes, and `gain` (1/s) of the way it is off.
 
     The way it is off counts up to `reach` m (and as many rad): a tool that was held up comes back at a walk.
     """
 
-    def __init__(self, arm: Arm, tool: ToolPose, path: PosePath, *, gain: float, reach: float) -> None:
+    def __init__(self, arm: Arm, tool: ToolPose, path: Path, *, gain: float, reach: float) -> None:
         self._arm, self._tool, self._path = arm, tool, path
         self._gain, self._reach = gain, reach
         self._p, self._quaternion = np.zeros((2, 3)), np.zeros((2, 4))
         self._off, self._twist = np.zeros(6), np.zeros(6)
 
-    def twist(self, time: float, q: Vector, h: float) -> Vector:
-        """At `time` s with the tool where q has it; shared between calls."""
+    def twist(self, time: float, q: Vector, h: float, pace: float = 1.0) -> Vector:
+        """At `time` s of the path with the tool where q has it, the path being gone at `pace` times its own; shared
+        between calls."""
         for i, t in enumerate((time, time + h)):
             self._path.at(t, self._p[i], self._quaternion[i])
         self._arm.kinematics(q)
@@ -50,7 +57,7 @@ class PathFollower:
         self._tool.way_to(self._p[0], self._quaternion[0], self._off)
         # To where the path will be less where it is, in h s, and the rest of the way at its own pace.
         self._twist -= self._off
-        self._twist /= h
+        self._twist *= pace / h
         for part in (self._off[:3], self._off[3:]):
             size = float(np.linalg.norm(part))
             part *= self._gain * min(1.0, self._reach / size) if size else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,14 +54,14 @@ _tool_option = click.option(
 
 
 @main.command("run")
-@click.argument("scenario")
+@click.argument("scenario", metavar="SCENARIO|FILE.ssp")
 @_robot_option
 @_tool_option
 @click.option("--control", metavar="NAME", help="Controller: control (the scenario's), computed_torque or pid.")
 @click.option("--plant", metavar="NAME", help="A real robot in place of the simulated plant: canopen or egm.")
 @click.option("--shadow", is_flag=True, help="Run the simulated plant beside the real one, and compare.")
-@click.option("--step", default="1/200", show_default=True, help="Macro step in s, such as 1/2000 or 0.005.")
-@click.option("--duration", help="Length of the run in s; the scenario's own unless given.")
+@click.option("--step", help="Macro step in s, such as 1/2000 or 0.005; 1/200 or the package's own unless given.")
+@click.option("--duration", help="Length of the run in s; the scenario's or the package's own unless given.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Seed of the measurement noise; 0 unless given.")
 @click.option(
     "--set",
@@ -81,6 +81,7 @@ _tool_option = click.option(
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
 @click.option("--pace", type=float, help="Run by the wall clock: 1 is real time, 0.5 half as fast.")
 @click.option("--strict", is_flag=True, help="Stop a paced run at the first deadline that it misses.")
+@click.option("-v", "--verbose", is_flag=True, help="Say what each unit cost: steps, rollbacks, seconds.")
 def run_command(
     scenario: str,
     robot: str | None,
@@ -88,7 +89,7 @@ def run_command(
     control: str | None,
     plant: str | None,
     shadow: bool,
-    step: str,
+    step: str | None,
     duration: str | None,
     seed: int | None,
     settings: tuple[str, ...],
@@ -97,8 +98,16 @@ def run_command(
     csv: bool,
     pace: float | None,
     strict: bool,
+    verbose: bool,
 ) -> None:
-    """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html."""
+    """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html.
+
+    Run a system structure package, FILE.ssp, and write run.json and signals.parquet.
+    """
+    if _is_package(scenario):
+        given = {"--robot": robot, "--tool": tools, "--control": control, "--plant": plant, "--seed": seed}
+        _run_package(scenario, given, step, duration, settings, writes, out, csv)
+        return
     with _clear_errors():
         from simloop.master import SimloopError
         from simloop.studio import scenarios
@@ -122,13 +131,14 @@ def run_command(
             chosen_settings = {"plant.shadow": True, **chosen_settings}
         request = Request(
             chosen,
-            step=step,
+            step=step or "1/200",
             duration=duration,
             seed=seed,
             settings=chosen_settings,
             writes=tuple(map(_timed_write, writes)),
             pace=pace,
             strict=strict,
+            timed=verbose,
             plant=plant or "plant",
         )
         folder = out or Path("runs") / scenario
@@ -136,10 +146,106 @@ def run_command(
         with _progress_bar(scenario) as progress:
             finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress)
         _tell(request, finished, folder)
+        for line in finished.outcome.result.account.lines() if verbose else ():
+            click.echo(line)
     if finished.stopped_by is not None:
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:
         sys.exit(FAILED)
+
+
+def _is_package(name: str) -> bool:
+    """Whether a name is that of a package, "car.ssp" or "car.ssp#Hybrid.ssd", and not of a scenario."""
+    return name.partition("#")[0].lower().endswith(".ssp")
+
+
+def _run_package(
+    file: str,
+    given: Mapping[str, object],
+    step: str | None,
+    duration: str | None,
+    settings: tuple[str, ...],
+    writes: tuple[str, ...],
+    out: Path | None,
+    csv: bool,
+) -> None:
+    with _clear_errors():
+        from simloop.master import SimloopError
+        from simloop.studio.packages import PackageRequest, run_package
+
+        for name, value in given.items():
+            if value not in (None, ()):
+                raise SimloopError(f"{name} goes with a scenario, not with a package; --set changes what is in one")
+        request = PackageRequest(file, step, duration, dict(map(_setting, settings)), tuple(map(_timed_write, writes)))
+        folder = out or Path("runs") / Path(file.partition("#")[0]).stem
+        command = shlex.join(["simloop", *sys.argv[1:]])
+        with _progress_bar(Path(file).name) as progress:
+            finished = run_package(request, folder, csv=csv, command=command, progress=progress)
+        for note in finished.loaded.notes:
+            click.echo(f"{file}: {note}")
+        state = "complete," if finished.status == "complete" else f"partial, {finished.status} after"
+        click.echo(f"{finished.loaded.name}: {state} {len(finished.result) - 1} steps of {finished.h} s")
+        if finished.error is not None:
+            click.echo(f"simloop: {finished.error}", err=True)
+        click.echo(f"signals: {folder / 'signals.parquet'}")
+    if finished.stopped_by is not None:
+        sys.exit(SIGNALLED + finished.stopped_by)
+    if finished.error is not None:
+        sys.exit(FAILED)
+
+
+@main.command("export-ssp")
+@click.argument("scenario")
+@_robot_option
+@_tool_option
+@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="SCENARIO.ssp unless given.")
+@click.option("--step", default="1/200", show_default=True, help="Macro step in s that the package will ask for.")
+@click.option("--duration", help="Length of the default experiment in s; the scenario's own unless given.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter, as run does.")
+@click.option("--at", "writes", multiple=True, metavar="TIME:NAME=VALUE", help="Set a free input at a time, likewise.")
+def export_ssp_command(
+    scenario: str,
+    robot: str | None,
+    tools: tuple[str, ...],
+    out: Path | None,
+    step: str,
+    duration: str | None,
+    settings: tuple[str, ...],
+    writes: tuple[str, ...],
+) -> None:
+    """Write SCENARIO as a system structure package (SSP 1.0) that other tools open."""
+    with _clear_errors():
+        from simloop.studio import scenarios
+        from simloop.studio.packages import export_package
+        from simloop.studio.runner import Request
+
+        chosen = scenarios.load(scenario)
+        if robot is not None:
+            chosen = _fit(chosen, robot, tools)
+        request = Request(
+            chosen,
+            step=step,
+            duration=duration,
+            settings=dict(map(_setting, settings)),
+            writes=tuple(map(_timed_write, writes)),
+        )
+        click.echo(str(export_package(request, out or Path(f"{scenario}.ssp"))))
+
+
+@main.command("graph")
+@click.argument("system", metavar="SCENARIO|FILE.ssp")
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path, dir_okay=False), help="An .svg file; SYSTEM.svg unless given."
+)
+def graph_command(system: str, out: Path | None) -> None:
+    """Draw the components and connections of a scenario or a package as SVG, algebraic loops in colour."""
+    with _clear_errors():
+        from simloop.studio.packages import draw_package, draw_scenario
+
+        picture = draw_package(system) if _is_package(system) else draw_scenario(system)
+        path = out or Path(f"{Path(system.partition('#')[0]).stem}.svg")
+        path.write_text(picture, encoding="utf-8")
+        click.echo(str(path))
 
 
 @main.command("compare-controllers")
@@ -174,29 +280,44 @@ def compare_command(
         click.echo(f"table: {out / 'compare.md'}")
 
 
-@main.command("build")
-@click.argument("scenario", required=False)
+@main.command("export")
+@click.argument("unit", required=False)
+@click.option("--all", "every", is_flag=True, help="Every unit, into the folder OUT.")
 @_robot_option
 @_tool_option
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), default=Path("units"), show_default=True)
-def build_command(scenario: str | None, robot: str | None, tools: tuple[str, ...], out: Path) -> None:
-    """Write every unit as an .fmu file, for the robot and the scene of SCENARIO or for a --robot alone."""
+@click.option("--scenario", help="Take robot and scene from a scenario instead of --robot.")
+@click.option("--bundle", is_flag=True, help="Put simloop's code inside: the other machine needs no simloop.")
+@click.option("--native", is_flag=True, help="In plain C, with sources: needs no Python at all; collision only.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The .fmu file; the folder with --all.")
+def export_command(
+    unit: str | None,
+    every: bool,
+    robot: str | None,
+    tools: tuple[str, ...],
+    scenario: str | None,
+    bundle: bool,
+    native: bool,
+    out: Path | None,
+) -> None:
+    """Write UNIT, such as plant, as an .fmu file that runs in other tools, also in those that are not Python."""
     with _clear_errors():
-        from simloop.fmus.export import build_all
         from simloop.master import SimloopError
         from simloop.studio import scenarios
         from simloop.studio.robots import load_robot
+        from simloop.studio.unit_files import export
 
         if (scenario is None) == (robot is None):
-            raise SimloopError("name either a scenario or a --robot, such as sphere-step or --robot sphere")
+            raise SimloopError("name either a --robot or a --scenario, such as --robot yumi")
         if tools and robot is None:
             raise SimloopError("--tool goes with a --robot file")
-        if robot is not None:
-            paths = build_all(load_robot(robot, tools).robot, out)
-        elif scenario is not None:
+        if (unit is None) != every:
+            raise SimloopError("name one unit, such as plant, or --all")
+        if scenario is not None:
             chosen = scenarios.load(scenario)
-            paths = build_all(chosen.robot, out, chosen.obstacles)
-        for path in paths.values():
+            subject, obstacles = chosen.robot, chosen.obstacles
+        elif robot is not None:
+            subject, obstacles = load_robot(robot, tools).robot, ()
+        for path in export(unit, subject, obstacles, out, bundle=bundle, native=native):
             click.echo(str(path))
 
 
@@ -217,6 +338,22 @@ def info_command(unit: Path | None, robot: str | None, tools: tuple[str, ...]) -
             click.echo(describe_unit(unit))
         elif robot is not None:
             click.echo(describe_robot(load_robot(robot, tools)))
+
+
+@main.command("validate")
+@click.argument("unit", type=click.Path(path_type=Path))
+def validate_command(unit: Path) -> None:
+    """Check a UNIT (an .fmu file): FMI's rules, and whether its state is restored as it says."""
+    with _clear_errors():
+        from simloop.master.describe import problems_of
+
+        problems, verdict = problems_of(unit)
+    for problem in problems:
+        click.echo(f"simloop: {str(unit)!r}: {problem}", err=True)
+    if problems:
+        sys.exit(BAD_INPUT)
+    assert verdict is not None
+    click.echo(f"{unit}: valid; state: {verdict.state.judgement.value}; written: {verdict.written.judgement.value}")
 
 
 def _fit(scenario: Scenario, robot: str, tools: tuple[str, ...]) -> Scenario:

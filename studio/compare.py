@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from simloop.master import SimloopError, TimedWrite
-from simloop.master.run import exact_seconds
+from simloop.master.seconds import exact_seconds
 from simloop.models.arm import Arm
 from simloop.models.controllers import NATURAL_FREQUENCY
 from simloop.models.robot import Robot

@@ -20,6 +20,8 @@ from typing import Any
 
 from simloop.fmus.export import DRIVERS, UNITS, build, instantiate
 from simloop.master import (
+    Account,
+    Claimed,
     Component,
     FmuComponent,
     Lateness,
@@ -29,6 +31,7 @@ from simloop.master import (
     Result,
     SimloopError,
     Step,
+    StepError,
     System,
     TimedWrite,
     UnitError,
@@ -37,8 +40,8 @@ from simloop.master import (
 )
 from simloop.master.component import Value
 from simloop.master.pace import EDGES
-from simloop.master.run import exact_seconds
 from simloop.master.schedule import Operation
+from simloop.master.seconds import exact_seconds
 from simloop.studio.real_robot import check_robot, connect_robot, robot_settings
 from simloop.studio.report import write_report
 from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings
@@ -73,6 +76,8 @@ class Request:
     """Whether a missed deadline ends a paced run."""
     plant: str = "plant"
     """Which unit is the plant: `plant`, or a real robot, one of simloop.fmus.export.DRIVERS."""
+    timed: bool = False
+    """Whether the account says where the time goes."""
 
     @property
     def h(self) -> Fraction:
@@ -123,19 +128,25 @@ def run_to_folder(
 ) -> Finished:
     """Run on FMU files and write the results to `out`, all at the end: bad input leaves no trace there."""
     check_folder(out)
-    with _stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
+    with stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
         staging = Path(temporary)
-
-        def make(name: str, kind: str) -> Component:
-            path = staging / "units" / f"{kind}.fmu"
-            if not path.exists():
-                build(kind, request.scenario.robot, path, request.scenario.obstacles)
-            return FmuComponent(name, path)
-
-        finished = _run_all(request, make, staging, progress, stopped)
+        finished = _run_all(request, units_as_files(request.scenario, staging / "units"), staging, progress, stopped)
         _write_results(request, finished, staging, csv, command)
-        _publish(staging, out)
+        publish(staging, out)
     return finished
+
+
+def units_as_files(scenario: Scenario, folder: Path) -> ComponentMaker:
+    """Makes a scenario's components from FMU files, which are built in `folder` when they are first needed."""
+
+    def make(name: str, kind: str) -> Component:
+        path = folder / f"{kind}.fmu"
+        if not path.exists():
+            build(kind, scenario.robot, path, scenario.obstacles)
+        # Built here a moment ago, from units whose state is tested: a check would cost more than it tells.
+        return FmuComponent(name, path, trust=Claimed())
+
+    return make
 
 
 def check_folder(out: Path, record: str = "run.json", holds: Sequence[str] = ("scenario", "status", "units")) -> None:
@@ -165,7 +176,7 @@ def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Pro
     if request.plant != "plant":
         check_robot(scenario, settings, h)
     _keep_table(request, settings, folder)
-    watch = _Watch(progress, int(request.seconds / request.h), stopped)
+    watch = Watch(progress, int(request.seconds / request.h), stopped)
     pace = _pace(request, stopped)
     result, parameters, error = _run_once(request, settings, make, watch, pace)
     whole = error is None and result.complete
@@ -209,33 +220,27 @@ def _keep_table(request: Request, settings: Settings, folder: Path) -> None:
 
 
 def _run_once(
-    request: Request, settings: Settings, make: ComponentMaker, watch: _Watch, pace: Pace | None = None
+    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, pace: Pace | None = None
 ) -> tuple[Result, Parameters, SimloopError | None]:
     """One run, with its parameters by full name; a unit that fails on the way, or a deadline that is missed in a strict
     run, gives the record up to there."""
     system = System()
     try:
-        scenario = request.scenario
-        units = {
-            "planner": scenario.planner,
-            "control": scenario.control,
-            "plant": request.plant,
-            "collision": "collision",
-        }
-        for name, kind in {**units, **scenario.components}.items():
-            system.add(make(name, kind))
-        scenario.connect(system)
-        if request.plant != "plant":
-            connect_robot(system)
-        system.set("plant.f_ext", 0.0)
-        for name, value in settings.items():
-            system.set(name, value)
+        assemble(system, request.scenario, settings, make, request.plant)
         parameters = {f"{component}.{variable}": value for (component, variable), value in system.values.items()}
-        schedule = simulation_in_the_loop(system, plant_step=_plant_step(parameters))
-        times = {"step": request.h, "duration": request.seconds}
+        schedule = simulation_in_the_loop(system, plant_step=plant_step_for(parameters))
         try:
-            result = run(system, schedule, **times, writes=request.all_writes(), keep_going=watch.keep_going, pace=pace)
-        except UnitError as error:
+            result = run(
+                system,
+                schedule,
+                step=request.h,
+                duration=request.seconds,
+                writes=request.all_writes(),
+                keep_going=watch.keep_going,
+                pace=pace,
+                account=Account(timed=request.timed),
+            )
+        except StepError as error:
             if error.result is None:
                 raise
             return error.result, parameters, error
@@ -253,13 +258,28 @@ def _missed(pace: Pace) -> SimloopError | None:
     return SimloopError(f"a deadline was missed: {late}, and a strict run stops there")
 
 
-def _plant_step(parameters: Parameters) -> Operation:
+def assemble(
+    system: System, scenario: Scenario, settings: Settings, make: ComponentMaker, plant: str = "plant"
+) -> None:
+    """Put a scenario's units into `system`, wire them and set them."""
+    units = {"planner": scenario.planner, "control": scenario.control, "plant": plant, "collision": "collision"}
+    for name, kind in {**units, **scenario.components}.items():
+        system.add(make(name, kind))
+    scenario.connect(system)
+    if plant != "plant":
+        connect_robot(system)
+    system.set("plant.f_ext", 0.0)
+    for name, value in settings.items():
+        system.set(name, value)
+
+
+def plant_step_for(parameters: Parameters) -> Operation:
     """In contact mode `events` the master locates each touch by rolling the plant back."""
     events = parameters.get("plant.contact") == "events"
     return Locate("plant", "gap", TOUCH_TOLERANCE) if events else Step("plant")
 
 
-class _Watch:
+class Watch:
     """Tells the progress of a run, and whether to go on."""
 
     _EVERY = 64  # macro steps between two looks at the terminal
@@ -274,7 +294,7 @@ class _Watch:
 
 
 @contextmanager
-def _stop_on_signal() -> Iterator[Stopped]:
+def stop_on_signal() -> Iterator[Stopped]:
     """Let Ctrl-C and a polite kill end the run between two macro steps, and not the writing of its results."""
     heard: list[int] = []
 
@@ -324,6 +344,7 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
         "parameters": parameters,
         "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in request.all_writes()],
         "summary": {key: _describe_figure(figure) for key, figure in finished.figures.items()},
+        "account": finished.outcome.result.account.describe(),
         "units": _hashes(sorted((folder / "units").glob("*.fmu"))),
         "inputs": _hashes(folder.glob(TABLE)),
         "versions": versions(),
@@ -367,14 +388,15 @@ def versions() -> dict[str, str]:
     return {"python": python} | {package: importlib.metadata.version(package) for package in _REPORTED_PACKAGES}
 
 
-def _publish(staging: Path, out: Path) -> None:
+def publish(staging: Path, out: Path) -> None:
     """Replace, file by file, what an earlier run wrote, and nothing else; run.json goes last."""
-    (out / "units").mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
     files = [file.relative_to(staging) for file in sorted(staging.rglob("*")) if file.is_file()]
     ours = [Path(name) for name in _WRITTEN] + [Path("units") / f"{kind}.fmu" for kind in (*UNITS, *DRIVERS)]
     for stale in set(ours) - set(files):
         (out / stale).unlink(missing_ok=True)
     for file in sorted(files, key=lambda file: file.name == "run.json"):
         half = out / file.with_name(file.name + ".part")
+        half.parent.mkdir(exist_ok=True)
         shutil.copyfile(staging / file, half)
         half.replace(out / file)

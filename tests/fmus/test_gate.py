@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from simloop.fmus.export import build
-from simloop.master import FmuComponent, UnitError
+from simloop.master import Claimed, FmuComponent, UnitError
 from simloop.models.lab_gate import MOTORS, UNITS
 from simloop.models.robots.lab import ROBOT
 
@@ -24,7 +24,7 @@ class Commanded:
     """A gate with a robot that follows exactly, commanded in motor degrees."""
 
     def __init__(self, path: Path, kind: str) -> None:
-        self.component = FmuComponent("gate", path)
+        self.component = FmuComponent("gate", path, trust=Claimed())
         self.component.set("gate", kind)
         self.component.initialize(0.0)
         self.wanted, self.reached = np.zeros(6), np.zeros(6)
@@ -84,7 +84,7 @@ def test_rollback_within_a_step_and_at_a_border_equals_never_having_stepped(path
 
 
 def test_a_kind_that_does_not_exist_is_refused_with_those_that_do(path: Path) -> None:
-    component = FmuComponent("gate", path)
+    component = FmuComponent("gate", path, trust=Claimed())
     component.set("gate", "magic")
     with pytest.raises(UnitError, match="analytic or polyhedra"):
         component.initialize(0.0)

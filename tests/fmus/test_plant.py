@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import math
 import subprocess
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from simloop.fmus.export import build, instantiate
 from simloop.master import (
+    Claimed,
     Component,
     FmuComponent,
     Locate,
@@ -63,7 +63,7 @@ def elements(component: Component, name: str) -> list[str]:
 
 
 def opened(file: Path, settings: Settings) -> FmuComponent:
-    component = FmuComponent("plant", file)
+    component = FmuComponent("plant", file, trust=Claimed())
     for name, value in settings.items():
         for element in elements(component, name):
             component.set(element, value)
@@ -102,7 +102,7 @@ def run_alone(
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_a_file_gives_the_bits_of_an_object(situation: str, file: Path) -> None:
     settings = SITUATIONS[situation]
-    one = run_alone(FmuComponent("plant", file), settings, "0.8")
+    one = run_alone(FmuComponent("plant", file, trust=Claimed()), settings, "0.8")
     other = run_alone(ObjectComponent("plant", instantiate("plant", ROBOT)), settings, "0.8")
     for name in other.columns:
         assert one[name].tobytes() == other[name].tobytes(), name
@@ -134,10 +134,10 @@ CHILD = """
 import json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from simloop.master import FmuComponent
+from simloop.master import Claimed, FmuComponent
 from tests.fmus.test_plant import drive, outputs, take
 for state in sys.argv[3:]:
-    unit = FmuComponent("plant", sys.argv[2])
+    unit = FmuComponent("plant", sys.argv[2], trust=Claimed())
     unit.initialize(0.0)
     take(unit, Path(state).read_bytes())
     for k in range(45, 50):
@@ -148,13 +148,11 @@ for state in sys.argv[3:]:
 
 
 def give(component: FmuComponent) -> bytes:
-    unit = component._fmu
-    data: bytes = unit.serializeFMUstate(ctypes.c_void_p(unit.getFMUstate().value))
-    return data
+    return component.serialize(component.save())
 
 
 def take(component: FmuComponent, data: bytes) -> None:
-    component._fmu.setFMUstate(component._fmu.deSerializeFMUstate(data))
+    component.restore(component.deserialize(data))
 
 
 def test_a_state_written_down_goes_on_in_another_process_that_has_default_parameters(
@@ -180,7 +178,12 @@ def test_a_state_written_down_goes_on_in_another_process_that_has_default_parame
 def test_a_joint_frozen_on_the_way_stays_where_it_was_and_thaws(file: Path) -> None:
     frozen, well = int(Fault.FROZEN), int(Fault.NONE)
     result = run_alone(
-        FmuComponent("plant", file), {}, "0.3", ("0.1", "fault[2]", frozen), ("0.2", "fault[2]", well), tau=0.5
+        FmuComponent("plant", file, trust=Claimed()),
+        {},
+        "0.3",
+        ("0.1", "fault[2]", frozen),
+        ("0.2", "fault[2]", well),
+        tau=0.5,
     )
     time, q, v = result["time"], result.vector("plant.q_true"), result.vector("plant.v")
     stuck = (time > 0.1) & (time <= 0.2)
@@ -193,7 +196,7 @@ def test_a_joint_frozen_on_the_way_stays_where_it_was_and_thaws(file: Path) -> N
 
 def test_a_loose_joint_and_a_weak_one_give_what_they_can(file: Path) -> None:
     writes = [("0.1", "fault[1]", int(Fault.LOOSE)), ("0.2", "fault[1]", int(Fault.WEAK))]
-    result = run_alone(FmuComponent("plant", file), {"fault_size": 0.25}, "0.3", *writes, tau=-20.0)
+    result = run_alone(FmuComponent("plant", file, trust=Claimed()), {"fault_size": 0.25}, "0.3", *writes, tau=-20.0)
     time, applied = result["time"], result.vector("plant.tau_applied")
     expected = np.select([time == 0.0, time <= 0.1, time <= 0.2], [0.0, -9.0, 0.0], -0.25)
     np.testing.assert_array_equal(applied[:, 0], expected)
@@ -201,7 +204,7 @@ def test_a_loose_joint_and_a_weak_one_give_what_they_can(file: Path) -> None:
 
 
 def test_a_stuck_sensor_keeps_telling_where_the_joint_was(file: Path) -> None:
-    result = run_alone(FmuComponent("plant", file), {}, "0.2", ("0.1", "fault[1]", int(Fault.STUCK)))
+    result = run_alone(FmuComponent("plant", file, trust=Claimed()), {}, "0.2", ("0.1", "fault[1]", int(Fault.STUCK)))
     time, q, true = result["time"], result.vector("plant.q"), result.vector("plant.q_true")
     assert (q[time > 0.1, 0] == true[time == 0.1, 0]).all()
     np.testing.assert_array_equal(q[:, 1:], true[:, 1:])
@@ -213,7 +216,13 @@ def test_a_noise_burst_has_its_size_on_its_joint_alone(file: Path) -> None:
     """The standard deviation of 2000 samples is within 5 % of the true one but once in a thousand."""
     settings: Settings = {"fault_size": 0.02, "fault[2]": int(Fault.FROZEN)}
     burst, quiet = int(Fault.NOISY), int(Fault.NONE)
-    result = run_alone(FmuComponent("plant", file), settings, "30", ("5", "fault[1]", burst), ("25", "fault[1]", quiet))
+    result = run_alone(
+        FmuComponent("plant", file, trust=Claimed()),
+        settings,
+        "30",
+        ("5", "fault[1]", burst),
+        ("25", "fault[1]", quiet),
+    )
     time, error = result["time"], result.vector("plant.q") - result.vector("plant.q_true")
     noisy = (time > 5.0) & (time <= 25.0)
     assert error[noisy, 0].std() == pytest.approx(0.02, rel=0.05)
@@ -226,7 +235,7 @@ def test_of_a_lost_measurement_the_one_before_is_told_once_more(file: Path) -> N
     """One step late, then right again, though the fault stands; lost again only when it comes again."""
     lost, well = int(Fault.LOST), int(Fault.NONE)
     writes = [("0.1", "fault[1]", lost), ("0.15", "fault[1]", well), ("0.17", "fault[1]", lost)]
-    result = run_alone(FmuComponent("plant", file), {}, "0.2", *writes)
+    result = run_alone(FmuComponent("plant", file, trust=Claimed()), {}, "0.2", *writes)
     q, true = result.vector("plant.q"), result.vector("plant.q_true")
     late = [11, 18]
     np.testing.assert_array_equal(q[late, 0], true[[10, 17], 0])
@@ -237,9 +246,11 @@ def test_of_a_lost_measurement_the_one_before_is_told_once_more(file: Path) -> N
 
 def test_a_measurement_is_lost_also_in_a_step_with_a_touch_in_it(file: Path) -> None:
     """The touch splits the step; what is told at its end is still the measurement before."""
-    plain = run_alone(FmuComponent("plant", file), EVENTS, "0.6")
+    plain = run_alone(FmuComponent("plant", file, trust=Claimed()), EVENTS, "0.6")
     touch = int(np.flatnonzero(np.diff(plain["plant.impacts"]))[0])
-    result = run_alone(FmuComponent("plant", file), EVENTS, "0.6", (f"{touch}/100", "fault[1]", int(Fault.LOST)))
+    result = run_alone(
+        FmuComponent("plant", file, trust=Claimed()), EVENTS, "0.6", (f"{touch}/100", "fault[1]", int(Fault.LOST))
+    )
     q, true = result.vector("plant.q"), result.vector("plant.q_true")
     assert q[touch + 1, 0] == true[touch, 0]
     assert q[touch + 2, 0] == true[touch + 2, 0]
@@ -248,7 +259,7 @@ def test_a_measurement_is_lost_also_in_a_step_with_a_touch_in_it(file: Path) -> 
 def test_a_fault_that_is_none_ends_the_run_with_a_sentence_and_its_record(file: Path) -> None:
     said = r"plant failed in a step at 0\.05 s: .*fault is 9; it can be 0 none, 1 loose, 2 frozen, 3 weak"
     with pytest.raises(UnitError, match=said) as caught:
-        run_alone(FmuComponent("plant", file), {}, "0.1", ("0.05", "fault[2]", 9))
+        run_alone(FmuComponent("plant", file, trust=Claimed()), {}, "0.1", ("0.05", "fault[2]", 9))
     assert caught.value.result is not None
     assert len(caught.value.result) == 6
 
@@ -281,7 +292,7 @@ def test_all_joints_frozen_is_an_error_that_says_so_and_leaves_the_unit_well(fil
     ],
 )
 def test_a_parameter_out_of_range_is_one_sentence(name: str, value: Value, said: str, file: Path) -> None:
-    component = FmuComponent("plant", file)
+    component = FmuComponent("plant", file, trust=Claimed())
     component.set(name, value)
     with pytest.raises(UnitError, match=said) as caught:
         component.initialize(0.0)
@@ -309,13 +320,15 @@ def test_a_loaded_gear_is_wound_by_torque_over_stiffness_and_the_encoder_sits_on
 
 
 def test_with_rigid_gears_the_motor_is_where_the_joint_is(file: Path) -> None:
-    result = run_alone(FmuComponent("plant", file), {}, "0.2", tau=0.4)
+    result = run_alone(FmuComponent("plant", file, trust=Claimed()), {}, "0.2", tau=0.4)
     np.testing.assert_array_equal(result.vector("plant.q_motor"), result.vector("plant.q_true"))
 
 
 def test_a_frozen_joint_holds_its_motor_too_and_the_other_gears_still_give_way(file: Path) -> None:
     settings: Settings = {"gear_stiffness": 0.5, "gear_damping": 0.01}
-    result = run_alone(FmuComponent("plant", file), settings, "0.3", ("0.1", "fault[2]", int(Fault.FROZEN)), tau=0.02)
+    result = run_alone(
+        FmuComponent("plant", file, trust=Claimed()), settings, "0.3", ("0.1", "fault[2]", int(Fault.FROZEN)), tau=0.02
+    )
     joint, motor, later = result.vector("plant.q_true"), result.vector("plant.q_motor"), result["time"] > 0.1
     for side in (joint, motor):
         assert np.ptp(side[later, 1]) == 0.0

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from simloop.master import Variable
 from simloop.master.component import Vector
+from simloop.master.measure import Measure
 
 
 class FunctionUnit:
@@ -21,11 +22,13 @@ class FunctionUnit:
         outputs: Sequence[str] = (),
         unit: str | None = None,
         types: dict[str, str] | None = None,
+        measure: Measure | None = None,
     ) -> None:
         names = [(name, "input") for name in inputs] + [(name, "output") for name in outputs]
         kinds = types or {}
         self._variables = [
-            Variable(name, causality, kinds.get(name, "Real"), unit, i) for i, (name, causality) in enumerate(names)
+            Variable(name, causality, kinds.get(name, "Real"), measure.name if measure else unit, i, measure=measure)
+            for i, (name, causality) in enumerate(names)
         ]
         self.ports: Vector = np.zeros(len(names))
         self._step = step

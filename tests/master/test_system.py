@@ -66,6 +66,15 @@ def test_an_input_that_nothing_drives_is_named_and_setting_it_is_enough() -> Non
     assert system.values == {("b", "u[1]"): 0.0}
 
 
+def test_a_refused_connection_leaves_its_inputs_free() -> None:
+    mixed = FunctionUnit(inputs=["u[1]", "u[2]"], types={"u[2]": "Integer"})
+    system = System([source(size=2, unit=None), ObjectComponent("b", mixed)])
+    with pytest.raises(WiringError, match=r"b\.u\[2\].*types"):
+        system.connect("a.y", "b.u")
+    system.connect("a.y[1]", "b.u[1]")
+    assert len(system.connections()) == 1
+
+
 def test_the_wrong_way_round_is_refused() -> None:
     with pytest.raises(WiringError, match="input and output"):
         System([source(), sink()]).connect("b.u", "a.y")
@@ -88,10 +97,18 @@ def test_a_vector_can_be_set_from_a_sequence_of_its_length() -> None:
         system.set("b.u", [1.0, 2.0, None])  # type: ignore[list-item]
 
 
-@pytest.mark.parametrize("name", ["", "a.b"])
+@pytest.mark.parametrize("name", ["", "a.", ".a", "a..b"])
 def test_a_component_needs_a_name_that_can_be_used(name: str) -> None:
     with pytest.raises(WiringError, match="cannot be named"):
         System([sink(name)])
+
+
+def test_a_component_of_a_system_inside_a_system_has_a_name_with_dots() -> None:
+    system = System([source("sub.a"), sink("sub.inner.b")])
+    system.connect("sub.a.y", "sub.inner.b.u")
+    assert [c.source for c in system.connections()] == ["sub.a"]
+    with pytest.raises(WiringError, match=r"'sub\.inner' and 'sub\.inner\.b'.*one is inside the other"):
+        system.add(sink("sub.inner"))
 
 
 @pytest.mark.parametrize("name", ["a.yy", "aa.y", "a", "a.", ".y", ""])

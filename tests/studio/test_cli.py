@@ -19,6 +19,8 @@ import pytest
 from click.testing import CliRunner, Result
 from simloop.studio.cli import main
 
+from tests.units.build import NativeUnits
+
 
 def call(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
@@ -43,6 +45,20 @@ def test_a_run_leaves_its_record(finished_run: Path) -> None:
     assert {"simloop", "mujoco", "fmpy", "python"} <= set(record["versions"])
     assert record["summary"]["steady_force_difference"]["value"] == pytest.approx(0.982, rel=0.01)
     assert (finished_run / "units/plant.fmu").exists()
+
+
+def test_the_account_is_on_record_and_on_the_terminal_when_asked_for(finished_run: Path, tmp_path: Path) -> None:
+    """In the loop of S1 the control simulation alone steps twice, and takes the first back."""
+    record = json.loads((finished_run / "run.json").read_text(encoding="utf-8"))
+    steps = record["rows"] - 1
+    once = {"steps": steps, "undone": 0, "saves": 0, "rollbacks": 0}
+    assert record["account"]["commits"] == steps
+    assert record["account"]["components"]["plant"] == once
+    twice = {"steps": 2 * steps, "undone": steps, "saves": steps, "rollbacks": steps}
+    assert record["account"]["components"]["control"] == twice
+    said = call("run", "sphere-step", "--duration", "1/10", "-v", "--out", tmp_path / "out").output
+    assert "20 steps committed, 0 rejected" in said
+    assert re.search(r"control +steps 40, undone 20, saves 20, rollbacks 20, seconds inside", said)
 
 
 def test_the_columns_have_the_names_that_are_promised(finished_run: Path) -> None:
@@ -88,8 +104,8 @@ def test_list_names_every_scenario_and_robot() -> None:
     assert {"lab", "sphere"} <= set(listed)
 
 
-def test_build_and_info(tmp_path: Path) -> None:
-    answer = call("build", "sphere-collision", "--out", tmp_path)
+def test_export_and_info(tmp_path: Path) -> None:
+    answer = call("export", "--all", "--scenario", "sphere-collision", "--out", tmp_path)
     assert answer.exit_code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(Path(p).name for p in answer.output.split())
     info = call("info", tmp_path / "plant.fmu").output
@@ -123,7 +139,7 @@ def test_build_and_info(tmp_path: Path) -> None:
         (["sphere-step", "--set", "control.replay=true"], "written by the schedule"),
         (["sphere-step", "--set", "planner.goal=0,1"], "3 elements, but 2 values"),
         (["sphere-step", "--set", "planner.goal=1e200"], "within 1e+06 m"),
-        (["sphere-step", "--set", "plant.seed=3000000000"], "32 bits"),
+        (["sphere-step", "--set", "plant.seed=3000000000"], "to 2147483647"),
         (["sphere-step", "--set", "mass_error=0.1"], "plant.mass_error"),
         (["sphere-offline", "--set", "planner.table=missing.csv"], "missing.csv"),
         (["sphere-step", "--pace", "0"], "the pace is 0; it must be between"),
@@ -229,7 +245,21 @@ def test_bad_input_leaves_earlier_results_as_they_were(finished_run: Path) -> No
     assert {path: path.read_bytes() for path in finished_run.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize("arguments", [["info", "missing.fmu"], ["build"], ["build", "--robot", "spher"]])
+def test_validate_and_info_tell_what_a_unit_is_worth(native: NativeUnits) -> None:
+    good = call("validate", native["spring"])
+    assert (good.exit_code, good.output) == (0, f"{native['spring']}: valid; state: exact; written: exact\n")
+    assert "state check: exact, written state: exact" in call("info", native["spring"]).output
+    for name, said in (("forgets", "state: dishonest: output v differs by"), ("wrong_guid", "not spring")):
+        bad = call("validate", native[name])
+        assert bad.exit_code == 2
+        assert said in bad.output
+        assert f"{name}.fmu" in bad.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["validate", "missing.fmu"], ["info", "missing.fmu"], ["export"], ["export", "--all", "--robot", "spher"]],
+)
 def test_other_commands_fail_as_clearly(arguments: list[str]) -> None:
     answer = call(*arguments)
     assert answer.exit_code == 2

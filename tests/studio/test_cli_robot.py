@@ -75,7 +75,7 @@ def test_a_robot_of_simloops_goes_by_its_name(tmp_path: Path) -> None:
 
 
 def test_every_unit_of_a_users_arm_can_be_built(tmp_path: Path) -> None:
-    answer = call("build", "--robot", write_arm(tmp_path), "--tool", "hand", "--out", tmp_path / "units")
+    answer = call("export", "--all", "--robot", write_arm(tmp_path), "--tool", "hand", "--out", tmp_path / "units")
     assert answer.exit_code == 0, answer.output
     built = {path.stem for path in (tmp_path / "units").iterdir()}
     assert built == set(UNITS)
@@ -111,7 +111,7 @@ def test_a_faulty_urdf_is_one_sentence_exit_code_2_and_no_trace(fault: str, tmp_
 def test_a_faulty_mjcf_is_one_sentence_exit_code_2_and_no_trace(fault: str, tmp_path: Path) -> None:
     text, said = MJCF_FAULTS[fault]
     path = write_mjcf(tmp_path, text)
-    refuses(call("build", "--robot", path, "--out", tmp_path / "out"), said, tmp_path / "out")
+    refuses(call("export", "--all", "--robot", path, "--out", tmp_path / "out"), said, tmp_path / "out")
 
 
 def test_all_that_is_missing_is_one_sentence(tmp_path: Path) -> None:

@@ -1,0 +1,148 @@
+/* A mass on a spring as a native unit of FMI 2.0: x'' = -3 x - d x' + 2 u, with derivatives of u up to the second.
+ * All state is one struct, so that saving it is one copy. Between communication points it takes small Runge-Kutta
+ * steps, whose error is far below that of any coupling. */
+#include "fmi2FunctionTypes.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { X, V, U, D, X0, COUNT };
+enum { SUBSTEPS = 64 };
+
+typedef struct {
+    double values[COUNT];
+    double rates[2]; /* of u, for the next step */
+} Mass;
+
+static double acceleration(const Mass *m, double x, double v, double s)
+{
+    double u = m->values[U] + s * (m->rates[0] + 0.5 * s * m->rates[1]);
+    return -3.0 * x - m->values[D] * v + 2.0 * u;
+}
+
+fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, fmi2String resources,
+                              const fmi2CallbackFunctions *functions, fmi2Boolean visible, fmi2Boolean logging)
+{
+    (void)name, (void)type, (void)guid, (void)resources, (void)functions, (void)visible, (void)logging;
+    return calloc(1, sizeof(Mass));
+}
+
+void fmi2FreeInstance(fmi2Component c) { free(c); }
+
+fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real step, fmi2Boolean final)
+{
+    Mass *m = c;
+    double h = step / SUBSTEPS, x = m->values[X], v = m->values[V];
+    (void)time, (void)final;
+    for (int i = 0; i < SUBSTEPS; i++) {
+        double s = i * h;
+        double a1 = acceleration(m, x, v, s);
+        double v2 = v + 0.5 * h * a1, a2 = acceleration(m, x + 0.5 * h * v, v2, s + 0.5 * h);
+        double v3 = v + 0.5 * h * a2, a3 = acceleration(m, x + 0.5 * h * v2, v3, s + 0.5 * h);
+        double v4 = v + h * a3, a4 = acceleration(m, x + h * v3, v4, s + h);
+        x += h / 6.0 * (v + 2.0 * v2 + 2.0 * v3 + v4);
+        v += h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4);
+    }
+    m->values[X] = x;
+    m->values[V] = v;
+    memset(m->rates, 0, sizeof m->rates);
+    return fmi2OK;
+}
+
+fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2Real value[])
+{
+    for (size_t i = 0; i < n; i++)
+        value[i] = ((Mass *)c)->values[vr[i]];
+    return fmi2OK;
+}
+
+fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Real value[])
+{
+    for (size_t i = 0; i < n; i++)
+        ((Mass *)c)->values[vr[i]] = value[i];
+    return fmi2OK;
+}
+
+fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t n,
+                                       const fmi2Integer order[], const fmi2Real value[])
+{
+    for (size_t i = 0; i < n; i++) {
+        if (vr[i] != U || order[i] < 1 || order[i] > 2)
+            return fmi2Error;
+        ((Mass *)c)->rates[order[i] - 1] = value[i];
+    }
+    return fmi2OK;
+}
+
+fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state)
+{
+    if (*state == NULL)
+        *state = malloc(sizeof(Mass));
+    memcpy(*state, c, sizeof(Mass));
+    return fmi2OK;
+}
+
+fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state)
+{
+    memcpy(c, state, sizeof(Mass));
+    return fmi2OK;
+}
+
+fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *state)
+{
+    (void)c;
+    free(*state);
+    *state = NULL;
+    return fmi2OK;
+}
+
+fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate state, size_t *size)
+{
+    (void)c, (void)state;
+    *size = sizeof(Mass);
+    return fmi2OK;
+}
+
+fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate state, fmi2Byte data[], size_t size)
+{
+    (void)c;
+    memcpy(data, state, size);
+    return fmi2OK;
+}
+
+fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte data[], size_t size, fmi2FMUstate *state)
+{
+    if (size != sizeof(Mass))
+        return fmi2Error;
+    *state = NULL;
+    fmi2GetFMUstate(c, state);
+    memcpy(*state, data, size);
+    return fmi2OK;
+}
+
+fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean b, fmi2Real t, fmi2Real s, fmi2Boolean d, fmi2Real e)
+{
+    (void)c, (void)b, (void)t, (void)s, (void)d, (void)e;
+    return fmi2OK;
+}
+
+fmi2Status fmi2ExitInitializationMode(fmi2Component c)
+{
+    ((Mass *)c)->values[X] = ((Mass *)c)->values[X0];
+    return fmi2OK;
+}
+
+const char *fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
+const char *fmi2GetVersion(void) { return "2.0"; }
+
+#define NOTHING(name) fmi2Status name(fmi2Component c) { (void)c; return fmi2OK; }
+NOTHING(fmi2EnterInitializationMode)
+NOTHING(fmi2Terminate)
+NOTHING(fmi2Reset)
+NOTHING(fmi2CancelStep)
+
+/* Asked for by loaders, called by no one: the unit has Reals only. */
+#define REFUSED(name) fmi2Status name(void) { return fmi2Error; }
+REFUSED(fmi2SetDebugLogging) REFUSED(fmi2GetInteger) REFUSED(fmi2GetBoolean) REFUSED(fmi2GetString)
+REFUSED(fmi2SetInteger) REFUSED(fmi2SetBoolean) REFUSED(fmi2SetString) REFUSED(fmi2GetDirectionalDerivative)
+REFUSED(fmi2GetRealOutputDerivatives) REFUSED(fmi2GetStatus) REFUSED(fmi2GetRealStatus) REFUSED(fmi2GetIntegerStatus)
+REFUSED(fmi2GetBooleanStatus) REFUSED(fmi2GetStringStatus)

@@ -1,0 +1,162 @@
+"""Packages from the command line: run, written, drawn; a scenario written and run again gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner, Result
+from fmpy.ssp.simulation import simulate_ssp
+from fmpy.ssp.ssd import ParameterSet, read_ssd
+from simloop.studio.cli import main
+
+from tests.master.ssp_packages import connector, inline, pack, ssd, unit, wire
+
+SCALED = '<ssc:LinearTransformation factor="10" offset="1"/>'
+CONTENTS = (
+    f"<ssd:Connectors>{connector('In1', 'input')}</ssd:Connectors>"
+    f"<ssd:Elements>{unit('store', 'integrator', inline({'k': 2.0, 'wrong': 1.0}))}</ssd:Elements>"
+    f"<ssd:Connections>{wire('In1', 'store.u', SCALED)}</ssd:Connections>"
+)
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An integrator of 2 (10 In1 + 1)."""
+    folder = tmp_path_factory.mktemp("package")
+    variant = ssd(CONTENTS.replace('value="2.0"', 'value="3.0"'), '<ssd:DefaultExperiment stopTime="1"/>', "variant")
+    return pack(folder / "store.ssp", ssd(CONTENTS), {"Variant.ssd": variant})
+
+
+def test_a_package_runs_and_leaves_its_record(package: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ("--step", "1/100", "--duration", "1", "--set", "In1=0.4", "--at", "0.5:In1=0.9", "--csv")
+    answer = call("run", package, *arguments, "--out", out)
+    assert answer.exit_code == 0, answer.output
+    assert "'store.wrong'" in answer.output, "what was left out is told"
+    record = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert (record["system"], record["status"], record["rows"]) == ("by hand", "complete", 101)
+    assert record["parameters"] == {"store.k": 2.0, "store.u": 5.0}
+    assert record["schedule"] == "jacobi"
+    assert len(record["units"]["store"]) == 64
+    y = pyarrow.parquet.read_table(out / "signals.parquet")["store.y"].to_numpy()
+    # Before 0.5 s the rate is 2 (10 · 0.4 + 1), after it 2 (10 · 0.9 + 1).
+    np.testing.assert_allclose(y[[50, 100]], [0.5 * 10.0, 0.5 * 10.0 + 0.5 * 20.0], rtol=1e-12)
+    assert sorted(path.name for path in out.iterdir()) == ["run.json", "signals.csv", "signals.parquet"]
+    again = call("run", package, *arguments[:-1], "--out", out)
+    assert again.exit_code == 0, again.output
+    assert not (out / "signals.csv").exists()
+
+
+def test_another_description_of_a_package_runs_by_its_name(package: Path, tmp_path: Path) -> None:
+    answer = call("run", f"{package}#Variant.ssd", "--out", tmp_path / "out")
+    assert answer.exit_code == 0, answer.output
+    assert "variant: complete, 200 steps of 1/200 s" in answer.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.ssp"], "there is no file 'none.ssp'"),
+        (["PACKAGE"], "give a --duration"),
+        (["PACKAGE", "--duration", "1", "--robot", "sphere"], "--robot goes with a scenario"),
+        (["PACKAGE", "--duration", "1", "--seed", "1"], "--seed goes with a scenario"),
+        (["PACKAGE", "--duration", "1", "--set", "In2=1"], "no variable 'In2'"),
+        (["PACKAGE", "--duration", "1", "--set", "In1=fast"], "In1 cannot be 'fast'"),
+        (["PACKAGE", "--duration", "1", "--at", "2:In1=1"], "cannot be written at 2.0 s"),
+        (["PACKAGE#None.ssd", "--duration", "1"], "no file 'None.ssd'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(
+    package: Path, tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    arguments = [argument.replace("PACKAGE", str(package)) for argument in arguments]
+    answer = call("run", *arguments, "--out", tmp_path / "out")
+    assert answer.exit_code == 2
+    assert said in answer.output
+    assert answer.output.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("exported") / "sphere.ssp"
+    arguments = ("--step", "1/100", "--duration", "1", "--set", "plant.mass_error=0.1", "--at", "1/2:plant.f_ext=0.5")
+    answer = call("export-ssp", "sphere-step", "-o", path, *arguments)
+    assert answer.exit_code == 0, answer.output
+    return path
+
+
+def test_a_scenario_as_a_package_gives_the_same_bytes(exported: Path, tmp_path: Path) -> None:
+    """Rollback, parameters, timed writes: all of it is in the package."""
+    scenario = ("--step", "1/100", "--duration", "1", "--set", "plant.mass_error=0.1", "--at", "1/2:plant.f_ext=0.5")
+    assert call("run", "sphere-step", *scenario, "--csv", "--out", tmp_path / "scenario").exit_code == 0
+    answer = call("run", exported, "--csv", "--out", tmp_path / "package")
+    assert answer.exit_code == 0, answer.output
+    written = [(tmp_path / folder / "signals.csv").read_bytes() for folder in ("scenario", "package")]
+    assert written[0] == written[1]
+    record = json.loads((tmp_path / "package" / "run.json").read_text(encoding="utf-8"))
+    assert record["schedule"] == "simulation_in_the_loop"
+
+
+def test_an_exported_scenario_is_valid_and_holds_its_units_and_values(exported: Path) -> None:
+    described = read_ssd(str(exported), validate=True)
+    names = [component.name for component in described.system.elements]
+    assert names == ["planner", "control", "plant", "collision"]
+    values = described.system.elements[2].parameterBindings[0].parameterValues[0].parameters
+    assert ("mass_error", "0.1") in [(each.name, each.value) for each in values]
+
+
+def test_fmpy_runs_an_exported_scenario(exported: Path) -> None:
+    """It knows neither the rollback nor what inputs start from: that it runs is promised, the numbers are its own."""
+    given = ParameterSet()
+    for component in read_ssd(str(exported)).system.elements:
+        for binding in component.parameterBindings:
+            for parameter in binding.parameterValues[0].parameters:
+                parameter.name = f"{component.name}.{parameter.name}"
+                given.parameters.append(parameter)
+    theirs = simulate_ssp(str(exported), stop_time=0.2, step_size=0.01, parameter_set=given)
+    assert len(theirs) == 20
+    assert theirs["planner.q_d[1]"][-1] > theirs["planner.q_d[1]"][0] > 0.0, "the planner was given its goal"
+
+
+def test_contact_by_events_goes_along(tmp_path: Path) -> None:
+    """The located touches are part of the schedule that the package carries."""
+    scenario = ("packbot-collapse", "--step", "1/100", "--duration", "0.2", "--set", "plant.contact=events")
+    path = tmp_path / "arm.ssp"
+    assert call("export-ssp", *scenario, "-o", path).exit_code == 0
+    with zipfile.ZipFile(path) as archive:
+        assert b'indicator="gap"' in archive.read("SystemStructure.ssd")
+    assert call("run", path, "--csv", "--out", tmp_path / "package").exit_code == 0
+    assert call("run", *scenario, "--csv", "--out", tmp_path / "scenario").exit_code == 0
+    written = [(tmp_path / folder / "signals.csv").read_bytes() for folder in ("scenario", "package")]
+    assert written[0] == written[1]
+
+
+def test_what_cannot_be_exported_is_named(tmp_path: Path) -> None:
+    answer = call("export-ssp", "sphere-offline", "-o", tmp_path / "x.ssp")
+    assert answer.exit_code == 2
+    assert "file of joint positions" in answer.output
+    answer = call("export-ssp", "sphere-step", "-o", tmp_path / "x.ssp", "--at", "1:plant.tau=1")
+    assert answer.exit_code == 2
+    assert "not a free input" in answer.output
+    assert not (tmp_path / "x.ssp").exists()
+
+
+@pytest.mark.parametrize("kind", ["scenario", "package"])
+def test_scenarios_and_packages_are_drawn(package: Path, tmp_path: Path, kind: str) -> None:
+    out = tmp_path / "x.svg"
+    answer = call("graph", "sphere-step" if kind == "scenario" else package, "-o", out)
+    assert answer.exit_code == 0, answer.output
+    texts = ["".join(text.itertext()) for text in ET.parse(out).iter("{http://www.w3.org/2000/svg}text")]
+    expected = {"planner", "control", "plant", "collision"} if kind == "scenario" else {"store"}
+    assert expected <= set(texts)
