@@ -21,6 +21,7 @@ from simloop.fmus.collision import Collision
 from simloop.fmus.computed_torque import ComputedTorque
 from simloop.fmus.control import Control
 from simloop.fmus.documentation import write_page
+from simloop.fmus.driver import CanopenRobot, EgmRobot
 from simloop.fmus.gate import Gate
 from simloop.fmus.goal import GoalUnit
 from simloop.fmus.operator import Operator
@@ -48,6 +49,9 @@ UNITS: dict[str, Callable[..., Slave]] = {
     "collision": Collision,
     "gate": Gate,
 }
+# Real robots in the plant's place; no other tool is given one by accident.
+DRIVERS: dict[str, Callable[..., Slave]] = {"canopen": CanopenRobot, "egm": EgmRobot}
+_CLASSES = UNITS | DRIVERS
 # The units that can stand in the loop as its control: all with the same inputs and outputs.
 CONTROLLERS = ("control", "computed_torque", "pid")
 OLDEST_PYTHON = "3.11"
@@ -59,17 +63,18 @@ def instantiate(kind: str, robot: Robot, obstacles: tuple[Obstacle, ...] = (), n
     """A unit as a plain Python object, not behind the FMI."""
     with tempfile.TemporaryDirectory() as folder:
         _write_resources(Path(folder), kind, robot, obstacles, guid="")
-        return UNITS[kind](instance_name=name or kind, resources=folder)
+        return _CLASSES[kind](instance_name=name or kind, resources=folder)
 
 
 def build(kind: str, robot: Robot, path: Path, obstacles: tuple[Obstacle, ...] = (), pack: Pack = installed) -> Path:
-    """Write the unit `kind` (a key of UNITS) for a robot in its scene to `path`; `pack` says how its code travels."""
-    if kind not in UNITS:
-        raise ValueError(f"there is no unit {kind!r}; there are {', '.join(UNITS)}")
+    """Write the unit `kind` (a key of UNITS or DRIVERS) for a robot in its scene to `path`; `pack` says how its code
+    travels."""
+    if kind not in _CLASSES:
+        raise ValueError(f"there is no unit {kind!r}; there are {', '.join(_CLASSES)}")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         _write_resources(folder, kind, robot, obstacles, guid="")
-        slave = UNITS[kind](instance_name=kind, resources=str(folder))
+        slave = _CLASSES[kind](instance_name=kind, resources=str(folder))
         description = describe(kind, robot, slave)
         parts = {"library": shell_library().read_bytes(), **_travelling(kind, robot, pack)}
         model = [file.read_bytes() for file in sorted(folder.iterdir())]
@@ -93,7 +98,7 @@ def build_all(
 
 def _travelling(kind: str, robot: Robot, pack: Pack) -> dict[str, bytes]:
     """What the unit's FMI library needs to run the model, by its path in the resources folder."""
-    modules = [UNITS[kind].__module__, serve.__name__]
+    modules = [_CLASSES[kind].__module__, serve.__name__]
     if robot.gate:
         modules.append(f"simloop.models.{robot.gate}")
     packing = pack(modules)
@@ -115,7 +120,7 @@ def shell_library() -> Path:
 
 
 def _write_resources(folder: Path, kind: str, robot: Robot, obstacles: tuple[Obstacle, ...], guid: str) -> None:
-    cls = UNITS[kind]
+    cls = _CLASSES[kind]
     unit = {
         "module": cls.__module__,
         "class": cls.__name__,

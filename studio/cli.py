@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from simloop.studio.emulate import emulate
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -26,6 +27,9 @@ BAD_INPUT, FAILED, SIGNALLED = 2, 1, 128
 @click.version_option(package_name="simloop")
 def main() -> None:
     """Co-simulation on FMI for robot arms: the controller is a simulation, rolled back every step."""
+
+
+main.add_command(emulate)
 
 
 @main.command("list")
@@ -54,6 +58,8 @@ _tool_option = click.option(
 @_robot_option
 @_tool_option
 @click.option("--control", metavar="NAME", help="Controller: control (the scenario's), computed_torque or pid.")
+@click.option("--plant", metavar="NAME", help="A real robot in place of the simulated plant: canopen or egm.")
+@click.option("--shadow", is_flag=True, help="Run the simulated plant beside the real one, and compare.")
 @click.option("--step", help="Macro step in s, such as 1/2000 or 0.005; 1/200 or the package's own unless given.")
 @click.option("--duration", help="Length of the run in s; the scenario's or the package's own unless given.")
 @click.option("--seed", type=click.IntRange(0, 2**31 - 1), help="Seed of the measurement noise; 0 unless given.")
@@ -81,6 +87,8 @@ def run_command(
     robot: str | None,
     tools: tuple[str, ...],
     control: str | None,
+    plant: str | None,
+    shadow: bool,
     step: str | None,
     duration: str | None,
     seed: int | None,
@@ -97,7 +105,7 @@ def run_command(
     Run a system structure package, FILE.ssp, and write run.json and signals.parquet.
     """
     if _is_package(scenario):
-        given = {"--robot": robot, "--tool": tools, "--control": control, "--seed": seed}
+        given = {"--robot": robot, "--tool": tools, "--control": control, "--plant": plant, "--seed": seed}
         _run_package(scenario, given, step, duration, settings, writes, out, csv)
         return
     with _clear_errors():
@@ -114,16 +122,24 @@ def run_command(
             raise SimloopError("--strict goes with a --pace, such as --pace 1")
         if control is not None:
             chosen = _controlled_by(chosen, control)
+        chosen_settings = dict(map(_setting, settings))
+        if plant is not None:
+            _check_plant(plant)
+        elif shadow:
+            raise SimloopError("--shadow goes with a --plant, such as --plant canopen")
+        if shadow:
+            chosen_settings = {"plant.shadow": True, **chosen_settings}
         request = Request(
             chosen,
             step=step or "1/200",
             duration=duration,
             seed=seed,
-            settings=dict(map(_setting, settings)),
+            settings=chosen_settings,
             writes=tuple(map(_timed_write, writes)),
             pace=pace,
             strict=strict,
             timed=verbose,
+            plant=plant or "plant",
         )
         folder = out or Path("runs") / scenario
         command = shlex.join(["simloop", *sys.argv[1:]])
@@ -362,6 +378,14 @@ def _controlled_by(scenario: Scenario, control: str) -> Scenario:
     if control not in CONTROLLERS:
         raise SimloopError(f"--control is {control!r}; it can be {', '.join(CONTROLLERS[:-1])} or {CONTROLLERS[-1]}")
     return replace(scenario, control=control)
+
+
+def _check_plant(plant: str) -> None:
+    from simloop.fmus.export import DRIVERS
+    from simloop.master import SimloopError
+
+    if plant not in DRIVERS:
+        raise SimloopError(f"--plant is {plant!r}; it can be {' or '.join(DRIVERS)}")
 
 
 @contextmanager

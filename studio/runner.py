@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from simloop.fmus.export import UNITS, build, instantiate
+from simloop.fmus.export import DRIVERS, UNITS, build, instantiate
 from simloop.master import (
     Account,
     Claimed,
@@ -42,6 +42,7 @@ from simloop.master.component import Value
 from simloop.master.pace import EDGES
 from simloop.master.schedule import Operation
 from simloop.master.seconds import exact_seconds
+from simloop.studio.real_robot import check_robot, connect_robot, robot_settings
 from simloop.studio.report import write_report
 from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings
 
@@ -73,6 +74,8 @@ class Request:
     goes."""
     strict: bool = False
     """Whether a missed deadline ends a paced run."""
+    plant: str = "plant"
+    """Which unit is the plant: `plant`, or a real robot, one of simloop.fmus.export.DRIVERS."""
     timed: bool = False
     """Whether the account says where the time goes."""
 
@@ -91,7 +94,8 @@ class Request:
 
     def parameters(self) -> Settings:
         seed = {} if self.seed is None else {"plant.seed": self.seed}
-        return {**self.scenario.parameters(float(self.h)), **(self.settings or {}), **seed}
+        settings = {**self.scenario.parameters(float(self.h)), **(self.settings or {}), **seed}
+        return settings if self.plant == "plant" else robot_settings(self.scenario.robot, float(self.h), settings)
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,8 @@ def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Pro
     """The run and the variants that its scenario compares it with; the first that fails or is stopped is the last."""
     h, scenario = float(request.h), request.scenario
     settings = request.parameters()
+    if request.plant != "plant":
+        check_robot(scenario, settings, h)
     _keep_table(request, settings, folder)
     watch = Watch(progress, int(request.seconds / request.h), stopped)
     pace = _pace(request, stopped)
@@ -186,7 +192,7 @@ def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Pro
         if not whole:
             break
         others[variant.label] = (other, changed)
-    outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control)
+    outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control, request.plant)
     figures = scenario.judge(outcome) if whole else {}
     status = "complete" if whole else "failed" if error else "interrupted"
     return Finished(outcome, figures, status, error, stopped(), None if pace is None else pace.lateness())
@@ -220,7 +226,7 @@ def _run_once(
     run, gives the record up to there."""
     system = System()
     try:
-        assemble(system, request.scenario, settings, make)
+        assemble(system, request.scenario, settings, make, request.plant)
         parameters = {f"{component}.{variable}": value for (component, variable), value in system.values.items()}
         schedule = simulation_in_the_loop(system, plant_step=plant_step_for(parameters))
         try:
@@ -252,12 +258,16 @@ def _missed(pace: Pace) -> SimloopError | None:
     return SimloopError(f"a deadline was missed: {late}, and a strict run stops there")
 
 
-def assemble(system: System, scenario: Scenario, settings: Settings, make: ComponentMaker) -> None:
+def assemble(
+    system: System, scenario: Scenario, settings: Settings, make: ComponentMaker, plant: str = "plant"
+) -> None:
     """Put a scenario's units into `system`, wire them and set them."""
-    units = {"planner": scenario.planner, "control": scenario.control, "plant": "plant", "collision": "collision"}
+    units = {"planner": scenario.planner, "control": scenario.control, "plant": plant, "collision": "collision"}
     for name, kind in {**units, **scenario.components}.items():
         system.add(make(name, kind))
     scenario.connect(system)
+    if plant != "plant":
+        connect_robot(system)
     system.set("plant.f_ext", 0.0)
     for name, value in settings.items():
         system.set(name, value)
@@ -322,6 +332,7 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
     return {
         "scenario": request.scenario.name,
         "control": request.scenario.control,
+        "plant": request.plant,
         "status": "complete" if finished.status == "complete" else "partial",
         "ended": finished.status,
         "error": None if finished.error is None else str(finished.error),
@@ -381,7 +392,7 @@ def publish(staging: Path, out: Path) -> None:
     """Replace, file by file, what an earlier run wrote, and nothing else; run.json goes last."""
     out.mkdir(parents=True, exist_ok=True)
     files = [file.relative_to(staging) for file in sorted(staging.rglob("*")) if file.is_file()]
-    ours = [Path(name) for name in _WRITTEN] + [Path("units") / f"{kind}.fmu" for kind in UNITS]
+    ours = [Path(name) for name in _WRITTEN] + [Path("units") / f"{kind}.fmu" for kind in (*UNITS, *DRIVERS)]
     for stale in set(ours) - set(files):
         (out / stale).unlink(missing_ok=True)
     for file in sorted(files, key=lambda file: file.name == "run.json"):

@@ -82,6 +82,8 @@ class Outcome:
     variants: Mapping[str, tuple[Result, Mapping[str, Value]]] = field(default_factory=dict)
     control: str = "control"
     """Which unit controlled: a key of simloop.fmus.export.UNITS."""
+    plant: str = "plant"
+    """Which unit was the plant: a real robot is one of simloop.fmus.export.DRIVERS."""
 
     def number(self, name: str, otherwise: float = 0.0) -> float:
         """A parameter's value, or the unit's own start value when it was not set."""
@@ -89,7 +91,7 @@ class Outcome:
 
     def disturbed(self) -> bool:
         """Whether something other than the control simulation and a mass error comes between plan and plant."""
-        if self.control != "control":
+        if self.control != "control" or self.plant != "plant":
             return True
         disturbing = ("plant.noise", "control.sigma", "plant.gear_stiffness")
         soft = any(value and name.split("[")[0] in disturbing for name, value in self.parameters.items())

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("cffi_build", "fmus", "master", "models", "studio")
+ROOMS = ("cffi_build", "drivers", "fmus", "master", "models", "studio")
 SHIPPED = [
     path.relative_to(ROOT)
     for room in ROOMS
