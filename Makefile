@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := pyproject.toml setup.py MANIFEST.in $(shell find cffi_build fmus master models studio -type f \
-             \( -name '*.py' -o -name '*.pyi' -o -name '*.c' -o -name '*.h' -o -name '*.xml' \))
+             \( -name '*.py' -o -name '*.pyi' -o -name '*.c' -o -name '*.h' -o -name '*.xml' \
+             -o -name '*.html' -o -name '*.css' -o -name '*.js' \))
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
 WARN   := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only
 # Strict: the editable package is a folder of links, which mypy can resolve; a new file needs `make` again.

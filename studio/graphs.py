@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from simloop.master import Lateness, Result
 from simloop.master.pace import EDGES
 from simloop.models.arm import Arm
-from simloop.studio.look import BLUE, GREY, PALETTE, RED, in_words, layout, thin
+from simloop.studio.look import BLUE, GREY, PALETTE, RED, in_words, joint_colour, layout, thin
+from simloop.studio.redundant import joint_positions, joint_speeds
 from simloop.studio.scenario import Graph, Marker, Outcome, Panels, Path, Plot, Scenario
 from simloop.studio.space import draw_panels, draw_path
 
@@ -31,9 +32,7 @@ class Joint:
 
     @property
     def colour(self) -> str:
-        colour = PALETTE[self.place % len(PALETTE)]
-        shade = 0.6 ** (self.place // len(PALETTE))
-        return "#" + "".join(f"{round(shade * int(colour[i : i + 2], 16)):02x}" for i in (1, 3, 5))
+        return joint_colour(self.place)
 
     @property
     def dash(self) -> tuple[str, str]:
@@ -122,12 +121,15 @@ def draw(scenario: Scenario, outcome: Outcome, joints: list[Joint], markers: tup
         for graph in (scenario.graphs if len(outcome.result) > 1 else ())
         for unit in units
     ]
-    own = (
-        [_plot_own(plot, outcome.result, markers) for plot in scenario.plots(outcome)]
-        if outcome.result.complete
-        else []
-    )
-    return [*plots, *own, _plot_distance(outcome.result, markers)]
+    own = scenario.plots(outcome) if outcome.result.complete else ()
+    if len(joints) > 1 and len(outcome.result) > 1 and not any(isinstance(plot, Panels) for plot in own):
+        limited = joint_positions(scenario.robot, outcome.result), joint_speeds(scenario.robot, outcome)
+        own = (*own, *(panels for panels in limited if np.isfinite([p.limits for p in panels.panels]).any()))
+    return [
+        *plots,
+        *(_plot_own(plot, outcome.result, markers) for plot in own),
+        _plot_distance(outcome.result, markers),
+    ]
 
 
 def _plot(style: _Style, outcome: Outcome, joints: list[Joint], of_all: int, markers: tuple[Marker, ...]) -> str:

@@ -140,6 +140,7 @@ class Panel:
     title: str
     values: NDArray[np.float64]
     limits: tuple[float, float]
+    colour: str
 
 
 @dataclass(frozen=True)
