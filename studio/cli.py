@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from simloop.master.component import Value
     from simloop.studio.runner import Finished, Progress, Request
     from simloop.studio.scenario import Scenario
+    from simloop.studio.view.live import Live
 
 BAD_INPUT, FAILED, SIGNALLED = 2, 1, 128
 
@@ -49,6 +50,10 @@ _tool_option = click.option(
 )
 
 
+_host_option = click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve the page at.")
+_port_option = click.option("--port", default=8642, show_default=True, help="Its port; 0 takes any that is free.")
+
+
 @main.command("run")
 @click.argument("scenario")
 @_robot_option
@@ -75,6 +80,14 @@ _tool_option = click.option(
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
 @click.option("--pace", type=float, help="Run by the wall clock: 1 is real time, 0.5 half as fast.")
 @click.option("--strict", is_flag=True, help="Stop a paced run at the first deadline that it misses.")
+@click.option("--view", is_flag=True, help="Watch and steer it in a browser while it runs.")
+@_host_option
+@_port_option
+@click.option(
+    "--replay",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Do again what a person did in a live run: the operator.json of its folder.",
+)
 def run_command(
     scenario: str,
     robot: str | None,
@@ -89,6 +102,10 @@ def run_command(
     csv: bool,
     pace: float | None,
     strict: bool,
+    view: bool,
+    host: str,
+    port: int,
+    replay: Path | None,
 ) -> None:
     """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html."""
     with _clear_errors():
@@ -115,15 +132,37 @@ def run_command(
             pace=pace,
             strict=strict,
         )
+        if replay is not None:
+            request = _replayed(request, replay, view)
         folder = out or Path("runs") / scenario
         command = shlex.join(["simloop", *sys.argv[1:]])
-        with _progress_bar(scenario) as progress:
-            finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress)
+        with ExitStack() as stack:
+            progress = stack.enter_context(_progress_bar(scenario)) if not view else lambda done, total: None
+            live = None
+            if view:
+                request, live = _open_view(request, stack, host, port)
+            finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress, live=live)
         _tell(request, finished, folder)
     if finished.stopped_by is not None:
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:
         sys.exit(FAILED)
+
+
+@main.command("view")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@_host_option
+@_port_option
+def view_command(folder: Path, host: str, port: int) -> None:
+    """Play a recorded run, the results in FOLDER, in a browser."""
+    with _clear_errors():
+        from simloop.studio.view import need_view
+
+        need_view()
+        from simloop.studio.view.recorded import serve_recorded
+        from simloop.studio.view.viewer import Address
+
+        serve_recorded(folder, Address(host, port), lambda url: click.echo(f"view: {url}"))
 
 
 @main.command("compare-controllers")
@@ -214,6 +253,54 @@ def _fit(scenario: Scenario, robot: str, tools: tuple[str, ...]) -> Scenario:
     for note in loaded.notes:
         click.echo(f"{loaded.robot.name}: {note}")
     return scenario.fit(loaded.robot)
+
+
+def _replayed(request: Request, path: Path, view: bool) -> Request:
+    """The request with what a person did in a live run, and as long as that was."""
+    from dataclasses import replace
+
+    from simloop.master import SimloopError
+    from simloop.studio.session import read_session
+
+    session = read_session(path)
+    if view:
+        raise SimloopError("--replay does again what was done; it does not go with --view")
+    if session.scenario != request.scenario.name:
+        raise SimloopError(f"{str(path)!r} is a session of {session.scenario}, not of {request.scenario.name}")
+    steered = request.scenario.steered
+    return replace(
+        request,
+        scenario=steered() if steered is not None else request.scenario,
+        step=str(session.h),
+        duration=str(session.steps * session.h),
+        settings={**session.parameters, **(request.settings or {})},
+        replayed=session.writes,
+    )
+
+
+def _open_view(request: Request, stack: ExitStack, host: str, port: int) -> tuple[Request, Live]:
+    """The request with a person at the controls, and what connects the two."""
+    from dataclasses import replace
+
+    from simloop.master import SimloopError
+    from simloop.studio.view import need_view
+
+    need_view()
+    from simloop.studio.report import goals_of
+    from simloop.studio.view.live import Live
+    from simloop.studio.view.viewer import Address, Viewer, playbill_of
+
+    if request.strict:
+        raise SimloopError("--strict does not go with --view, where a person pauses and steps")
+    if request.scenario.steered is not None:
+        request = replace(request, scenario=request.scenario.steered())
+    chosen = request.scenario
+    address = Address(host, port)
+    goals = goals_of(request.parameters(), len(chosen.robot.tools))
+    bill = playbill_of(chosen.name, chosen.title, chosen.robot, chosen.obstacles, goals)
+    viewer = stack.enter_context(Viewer(address, bill))
+    click.echo(f"view: {address.url}")
+    return replace(request, pace=None), Live(viewer.open, speed=request.pace or 1.0)
 
 
 def _controlled_by(scenario: Scenario, control: str) -> Scenario:

@@ -41,12 +41,14 @@ from simloop.master.run import exact_seconds
 from simloop.master.schedule import Operation
 from simloop.studio.report import write_report
 from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings
+from simloop.studio.session import SESSION, Session, write_session
+from simloop.studio.view.live import Live
 
 _REPORTED_PACKAGES = ("simloop", "fmpy", "mujoco", "numpy", "pyarrow", "pythonfmu", "scipy")
 TABLE = "table.csv"
 # An error in the instant of one bounce grows in the next ones: a thousandth of the nanosecond that is promised, s.
 TOUCH_TOLERANCE = 1e-12
-_WRITTEN = ("run.json", "signals.parquet", "signals.csv", "report.html", TABLE)
+_WRITTEN = ("run.json", "signals.parquet", "signals.csv", "report.html", TABLE, SESSION)
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -70,6 +72,8 @@ class Request:
     goes."""
     strict: bool = False
     """Whether a missed deadline ends a paced run."""
+    replayed: Sequence[TimedWrite] = ()
+    """What a person wrote in the session that is replayed."""
 
     @property
     def h(self) -> Fraction:
@@ -80,9 +84,10 @@ class Request:
         return exact_seconds("duration", self.duration) if self.duration is not None else self.scenario.duration
 
     def all_writes(self) -> tuple[TimedWrite, ...]:
-        """What the scenario and then the user writes on the way; what a shorter run does not reach is left out."""
+        """What a replayed person, the scenario and then the user writes on the way; of the scenario's, what a shorter
+        run does not reach is left out."""
         own = (write for write in self.scenario.writes(float(self.h)) if write.time < self.seconds)
-        return (*own, *self.writes)
+        return (*self.replayed, *own, *self.writes)
 
     def parameters(self) -> Settings:
         seed = {} if self.seed is None else {"plant.seed": self.seed}
@@ -101,6 +106,8 @@ class Finished:
     """The number of the signal that ended it."""
     lateness: Lateness | None = None
     """Of a paced run."""
+    session: tuple[TimedWrite, ...] | None = None
+    """What a person wrote while it ran, when one could."""
 
 
 def run_in_memory(request: Request, *, progress: Progress = lambda done, total: None) -> Finished:
@@ -115,9 +122,16 @@ def run_in_memory(request: Request, *, progress: Progress = lambda done, total: 
 
 
 def run_to_folder(
-    request: Request, out: Path, *, csv: bool, command: str, progress: Progress = lambda done, total: None
+    request: Request,
+    out: Path,
+    *,
+    csv: bool,
+    command: str,
+    progress: Progress = lambda done, total: None,
+    live: Live | None = None,
 ) -> Finished:
-    """Run on FMU files and write the results to `out`, all at the end: bad input leaves no trace there."""
+    """Run on FMU files and write the results to `out`, all at the end: bad input leaves no trace there. With `live` a
+    person watches, steers, and begins again; the last repetition is what is written."""
     check_folder(out)
     with _stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
         staging = Path(temporary)
@@ -128,7 +142,7 @@ def run_to_folder(
                 build(kind, request.scenario.robot, path, request.scenario.obstacles)
             return FmuComponent(name, path)
 
-        finished = _run_all(request, make, staging, progress, stopped)
+        finished = _run_all(request, make, staging, progress, stopped, live)
         _write_results(request, finished, staging, csv, command)
         _publish(staging, out)
     return finished
@@ -154,14 +168,24 @@ def _is_record(path: Path, holds: Sequence[str]) -> bool:
     return isinstance(record, dict) and set(holds) <= set(record)
 
 
-def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Progress, stopped: Stopped) -> Finished:
+def _run_all(
+    request: Request,
+    make: ComponentMaker,
+    folder: Path,
+    progress: Progress,
+    stopped: Stopped,
+    live: Live | None = None,
+) -> Finished:
     """The run and the variants that its scenario compares it with; the first that fails or is stopped is the last."""
     h, scenario = float(request.h), request.scenario
     settings = request.parameters()
     _keep_table(request, settings, folder)
     watch = _Watch(progress, int(request.seconds / request.h), stopped)
     pace = _pace(request, stopped)
-    result, parameters, error = _run_once(request, settings, make, watch, pace)
+    if live is None:
+        result, parameters, error = _run_once(request, settings, make, watch, pace)
+    else:
+        result, parameters, error = _run_live(request, settings, make, watch, live)
     whole = error is None and result.complete
     others: dict[str, tuple[Result, Parameters]] = {}
     for variant in scenario.variants(parameters, h) if whole else ():
@@ -175,10 +199,36 @@ def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Pro
         if not whole:
             break
         others[variant.label] = (other, changed)
-    outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control)
+    seconds = float(request.seconds if live is None or not whole else (len(result) - 1) * request.h)
+    outcome = Outcome(result, parameters, h, seconds, others, scenario.control)
     figures = scenario.judge(outcome) if whole else {}
     status = "complete" if whole else "failed" if error else "interrupted"
-    return Finished(outcome, figures, status, error, stopped(), None if pace is None else pace.lateness())
+    lateness = None if pace is None else pace.lateness()
+    return Finished(outcome, figures, status, error, stopped(), lateness, None if live is None else tuple(live.writes))
+
+
+def _run_live(
+    request: Request, settings: Settings, make: ComponentMaker, watch: _Watch, live: Live
+) -> tuple[Result, Parameters, SimloopError | None]:
+    """Runs until a person is content with one; it is whole where the person ended it. Parameters that are refused are
+    told, and the run begins again with those before."""
+    good = dict(settings)
+    while True:
+        try:
+            result, parameters, error = _run_once(request, settings, make, watch, live=live)
+        except SimloopError as refused:
+            if settings == good:
+                raise
+            live.tell(str(refused))
+            settings.clear()
+            settings.update(good)
+            continue
+        good = dict(settings)
+        if live.again is None:
+            live.hold(result, "" if error is None else str(error), watch.keep_going)
+        if live.again is None:
+            return Result(result.columns, complete=result.complete or live.finished), parameters, error
+        settings.update(live.again)
 
 
 def _pace(request: Request, stopped: Stopped) -> Pace | None:
@@ -203,7 +253,12 @@ def _keep_table(request: Request, settings: Settings, folder: Path) -> None:
 
 
 def _run_once(
-    request: Request, settings: Settings, make: ComponentMaker, watch: _Watch, pace: Pace | None = None
+    request: Request,
+    settings: Settings,
+    make: ComponentMaker,
+    watch: _Watch,
+    pace: Pace | None = None,
+    live: Live | None = None,
 ) -> tuple[Result, Parameters, SimloopError | None]:
     """One run, with its parameters by full name; a unit that fails on the way, or a deadline that is missed in a strict
     run, gives the record up to there."""
@@ -220,8 +275,11 @@ def _run_once(
         parameters = {f"{component}.{variable}": value for (component, variable), value in system.values.items()}
         schedule = simulation_in_the_loop(system, plant_step=_plant_step(parameters))
         times = {"step": request.h, "duration": request.seconds}
+        keep_going: Callable[[int], bool] = watch.keep_going
+        if live is not None:
+            keep_going = live.watch(system, request.h, parameters, keep_going)
         try:
-            result = run(system, schedule, **times, writes=request.all_writes(), keep_going=watch.keep_going, pace=pace)
+            result = run(system, schedule, **times, writes=request.all_writes(), keep_going=keep_going, pace=pace)
         except UnitError as error:
             if error.result is None:
                 raise
@@ -285,6 +343,10 @@ def _write_results(request: Request, finished: Finished, folder: Path, csv: bool
     record = describe_run(request, finished, folder, command)
     (folder / "run.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     about = {key: record[key] for key in ("scenario", "status", "seed", "parameters", "versions", "units")}
+    if finished.session is not None:
+        steps = len(finished.outcome.result) - 1
+        parameters = {name: value for name, value in record["parameters"].items() if name != "planner.table"}
+        write_session(folder / SESSION, Session(request.scenario.name, request.h, steps, parameters, finished.session))
     metadata = {"simloop": json.dumps(about, ensure_ascii=False)}
     finished.outcome.result.write_parquet(folder / "signals.parquet", metadata)
     if csv:
@@ -296,6 +358,7 @@ def _write_results(request: Request, finished: Finished, folder: Path, csv: bool
 def describe_run(request: Request, finished: Finished, folder: Path, command: str) -> dict[str, Any]:
     """What run.json says."""
     parameters = {name: _portable(value, folder) for name, value in finished.outcome.parameters.items()}
+    writes = (*request.all_writes(), *(finished.session or ()))
     return {
         "scenario": request.scenario.name,
         "control": request.scenario.control,
@@ -303,12 +366,12 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
         "ended": finished.status,
         "error": None if finished.error is None else str(finished.error),
         "step": str(request.h),
-        "duration": float(request.seconds),
+        "duration": finished.outcome.seconds,
         "rows": len(finished.outcome.result),
         "pace": _describe_pace(request, finished.lateness),
         "seed": finished.outcome.parameters.get("plant.seed", 0),
         "parameters": parameters,
-        "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in request.all_writes()],
+        "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in writes],
         "summary": {key: _describe_figure(figure) for key, figure in finished.figures.items()},
         "units": _hashes(sorted((folder / "units").glob("*.fmu"))),
         "inputs": _hashes(folder.glob(TABLE)),
