@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import FrameType
@@ -186,6 +186,9 @@ def _run_all(
         result, parameters, error = _run_once(request, settings, make, watch, pace)
     else:
         result, parameters, error = _run_live(request, settings, make, watch, live)
+        # What it is compared with is as long as it was, and is written to as it was.
+        if len(result) > 1:
+            request = replace(request, duration=str((len(result) - 1) * request.h), replayed=tuple(live.writes))
     whole = error is None and result.complete
     others: dict[str, tuple[Result, Parameters]] = {}
     for variant in scenario.variants(parameters, h) if whole else ():
@@ -199,8 +202,7 @@ def _run_all(
         if not whole:
             break
         others[variant.label] = (other, changed)
-    seconds = float(request.seconds if live is None or not whole else (len(result) - 1) * request.h)
-    outcome = Outcome(result, parameters, h, seconds, others, scenario.control)
+    outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control)
     figures = scenario.judge(outcome) if whole else {}
     status = "complete" if whole else "failed" if error else "interrupted"
     lateness = None if pace is None else pace.lateness()
@@ -227,7 +229,8 @@ def _run_live(
         if live.again is None:
             live.hold(result, "" if error is None else str(error), watch.keep_going)
         if live.again is None:
-            return Result(result.columns, complete=result.complete or live.finished), parameters, error
+            ended = live.finished and len(result) > 1
+            return Result(result.columns, complete=result.complete or ended), parameters, error
         settings.update(live.again)
 
 

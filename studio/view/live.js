@@ -60,8 +60,11 @@ function showStatus() {
 }
 
 function listParameters(parameters) {
-  find("parameters").replaceChildren(...Object.keys(parameters).sort().map(name => {
-    const value = make("input", {value: String(parameters[name]), size: 8, disabled: !operating()});
+  const written = /^plant\.f_ext|^planner\.twist/;   // what hands write on the way
+  find("parameters").replaceChildren(...Object.keys(parameters).filter(name => !written.test(name)).sort().map(name => {
+    const given = parameters[name], short = typeof given === "number" ? Number(given.toPrecision(6)) : given;
+    const value = make("input", {value: String(short), title: String(given), size: 8, readOnly: hello.recorded});
+    value.disabled = !operating();
     value.dataset.name = name;
     value.dataset.was = value.value;
     value.setAttribute("aria-label", name);
@@ -95,9 +98,10 @@ function draw() {
   const distance = layout["collision.distance"] ? part("collision.distance")[0] : 1e6;
   const pair = nearLine(distance, [...(part("collision.point_a") || [0, 0, 0])], [...(part("collision.point_b") || [0, 0, 0])]);
   const own = gizmo.drawing(), hand = pulled ? handDrawing() : {lines: [], marks: []};
-  scene.lines = [...pair.lines, ...own.lines, ...hand.lines];
+  scene.lines = pair.lines;
+  scene.above = {lines: [...own.lines, ...hand.lines], marks: [...own.marks, ...hand.marks]};
   const goals = hello.stage.goals.map(at => ({at, size: 0.015, colour: "#CC79A7"}));
-  scene.marks = [...pair.marks, ...own.marks, ...hand.marks, ...goals];
+  scene.marks = [...pair.marks, ...goals];
   scene.draw();
   find("clock").textContent = `${row[0].toFixed(3)} s · step ${row[1]} · ${Math.round(row[4])} steps/s`;
   find("near").textContent = distance < 1e5 ? `nearest pair ${(1000 * distance).toFixed(1)} mm` : "nothing near";
@@ -198,7 +202,7 @@ for (const name of ["plan", "prediction"]) find(name).addEventListener("change",
 
 find("title").textContent = hello.title;
 find("steering").hidden = !hello.steerable || hello.recorded;
-for (const name of ["guiding", "faults", "finish", "how"]) find(name).hidden = hello.recorded;
+for (const name of ["guiding", "faults", "finish", "how", "more"]) find(name).hidden = hello.recorded;
 find("seek").hidden = !hello.recorded;
 if (hello.seconds) find("seek").max = hello.seconds;
 scene.draw();

@@ -91,6 +91,7 @@ class Scene {
     this.ghosts = [];
     this.lines = [];
     this.marks = [];
+    this.above = {lines: [], marks: []};            // drawn over all else
     this._prepare();
     this.look();
     this._listen();
@@ -131,7 +132,7 @@ class Scene {
     gl.enable(gl.DEPTH_TEST);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     this.pieces = this.stage.pieces.map(piece => ({...piece, ...this._upload(triangles(piece.corners, piece.faces)),
-      colour: pale(rgb(piece.colour), piece.standing ? 0.25 : 0.45)}));
+      colour: pale(rgb(piece.colour), piece.standing ? 0.2 : 0.5)}));
     this.ball = this._upload(ballTriangles());
     this.scratch = gl.createBuffer();
     this.grid = this._upload(gridLines(this.stage));
@@ -174,13 +175,16 @@ class Scene {
     gl.clearColor(...BACKGROUND, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.uniformMatrix4fv(this.at.view, false, this._camera());
-    this._paint(this.grid, STILL, [0.80, 0.82, 0.85, 1], 0, gl.LINES);
+    this._paint(this.grid, STILL, [0.76, 0.78, 0.81, 1], 0, gl.LINES);
     for (const piece of this.pieces) this._paint(piece, this.pose(piece.body), [...piece.colour, 1], 1);
     for (const mark of this.marks) this._paintBall(mark);
-    this._paintLines();
+    this._paintLines(this.lines);
     gl.enable(gl.BLEND);
     for (const ghost of this.ghosts) this._paintGhost(ghost);
     gl.disable(gl.BLEND);
+    gl.clear(gl.DEPTH_BUFFER_BIT);
+    this._paintLines(this.above.lines);
+    for (const mark of this.above.marks) this._paintBall(mark);
     this.stale = false;
   }
 
@@ -203,9 +207,9 @@ class Scene {
   }
 
   // As ribbons that face the camera: WebGL's own lines are one pixel wide.
-  _paintLines() {
+  _paintLines(lines) {
     const gl = this.gl, pixel = this.distance * 0.75 / this.canvas.clientHeight;
-    for (const {a, b, colour, width = 3} of this.lines) {
+    for (const {a, b, colour, width = 3} of lines) {
       const side = scale(unit(cross(sub(b, a), sub(this.frame.eye, a))), 0.5 * width * pixel);
       const corners = [add(a, side), sub(a, side), add(b, side), sub(a, side), sub(b, side), add(b, side)];
       gl.bindBuffer(gl.ARRAY_BUFFER, this.scratch);
@@ -336,7 +340,7 @@ function ballTriangles() {
 // The floor: a grid at z = 0, or below the lowest piece, of lines 0.1 m or 0.5 m apart.
 function gridLines({low, high}) {
   const size = Math.max(high[0] - low[0], high[1] - low[1], high[2] - low[2]), apart = size < 0.8 ? 0.1 : 0.5;
-  const middle = [0, 1].map(i => Math.round((low[i] + high[i]) / 2 / apart) * apart), z = Math.min(0, low[2]) - 0.001;
+  const middle = [0, 1].map(i => Math.round((low[i] + high[i]) / 2 / apart) * apart), z = Math.min(0, low[2]) + 0.001;
   const out = [], half = 8 * apart;
   for (let k = -8; k <= 8; k++) {
     const x = middle[0] + k * apart, y = middle[1] + k * apart;

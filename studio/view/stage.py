@@ -15,7 +15,9 @@ from simloop.models.pieces import Piece, body_poses, pieces_of
 from simloop.studio.look import joint_colour
 
 # Of what stands still, and of what belongs to the robot but is moved by no joint.
-STANDING = "#9aa3ae"
+STANDING, FLOOR = "#9aa3ae", "#e9ebef"
+# What stands still and is wider than this both ways, m, is a floor.
+_WIDE = 1.5
 # Pictures a second in a report's replay, and the most of them: a long run is thinned for display, never in the data.
 FRAMES_PER_SECOND, MOST_FRAMES = 50, 3000
 # Corners are told to a tenth of a millimetre.
@@ -104,10 +106,11 @@ def _points(result: Result) -> list[NDArray[np.float64]]:
 
 
 def _describe_piece(piece: Piece) -> dict[str, Any]:
+    wide = bool(np.all(np.ptp(piece.corners[:, :2], axis=0) > _WIDE))
     return {
         "name": piece.name,
         "body": piece.body,
-        "colour": STANDING if piece.joint < 0 else joint_colour(piece.joint),
+        "colour": joint_colour(piece.joint) if piece.joint >= 0 else FLOOR if wide else STANDING,
         "standing": piece.joint < 0,
         "corners": piece.corners.round(_DECIMALS).ravel().tolist(),
         "faces": piece.faces.ravel().tolist(),

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,23 @@ from websockets.sync.client import ClientConnection, connect
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage --use-gl=angle --use-angle=swiftshader "
-    "--enable-unsafe-swiftshader --remote-debugging-port=0 --disable-background-timer-throttling "
-    "--disable-renderer-backgrounding --disable-backgrounding-occluded-windows"
-).split()
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--remote-debugging-port=0",
+    "--disable-background-timer-throttling",
+    "--disable-renderer-backgrounding",
+    "--disable-backgrounding-occluded-windows",
+)
 # A loaded machine may take this long for what takes a tenth of a second, s.
 PATIENCE = 60.0
 
@@ -70,7 +82,10 @@ class Page:
     """A tab. Every address that it asks for is remembered in `requests`."""
 
     def __init__(self, address: str, url: str, width: int = 1200, height: int = 800, before: str = "") -> None:
-        self._socket: ClientConnection = connect(address, max_size=None, open_timeout=PATIENCE)
+        self._stack = ExitStack()
+        self._socket: ClientConnection = self._stack.enter_context(
+            connect(address, max_size=None, open_timeout=PATIENCE)
+        )
         self._numbers = itertools.count(1)
         self._session: str | None = None
         self.requests: list[str] = []
@@ -143,4 +158,4 @@ class Page:
         session, self._session = self._session, None
         if session:
             self.call("Target.closeTarget", targetId=self._target)
-        self._socket.close()
+        self._stack.close()
