@@ -11,7 +11,7 @@ from scipy.spatial import ConvexHull
 from simloop.models.arm import Arm, Vector
 
 # How finely round things are drawn: circles of latitude, and points on each.
-_RINGS, _AROUND = 13, 24
+_RINGS, _AROUND = 19, 36
 # An endless plane is drawn this far from its middle, and this thick, m.
 _PLANE_HALF, _PLANE_DEPTH = 1.5, 0.005
 _SIGNS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)

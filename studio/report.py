@@ -17,7 +17,7 @@ from simloop.studio.graphs import draw, draw_lateness, joints_of, legend
 from simloop.studio.look import in_words
 from simloop.studio.scenario import Figure, Outcome, Scenario, Table
 from simloop.studio.timeline import Event, events_of
-from simloop.studio.view.stage import make_stage, replay_of
+from simloop.studio.view.stage import make_stage, replay_of, seen_in
 
 _SCRIPTS = ("scene.js", "plots.js", "replay.js")
 
@@ -93,7 +93,8 @@ def _motion(scenario: Scenario, outcome: Outcome) -> dict[str, Any] | None:
         return None
     stage = make_stage(scene_mjcf(scenario.robot, scenario.obstacles), scenario.robot.tools)
     goals = goals_of(outcome.parameters, len(scenario.robot.tools))
-    return {"stage": stage.describe(scenario.robot.home, goals), **replay_of(stage, outcome.result)}
+    described = stage.describe(scenario.robot.home, goals, seen_in(outcome.result))
+    return {"stage": described, **replay_of(stage, outcome.result)}
 
 
 def goals_of(parameters: Mapping[str, Any], tools: int) -> list[list[float]]:

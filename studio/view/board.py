@@ -31,6 +31,7 @@ class Board:
         whole: NDArray[np.float64] = np.frombuffer(self._memory, dtype=np.float64)
         self._turn, self._row = whole[:2].view(np.int64), whole[2 : 2 + self._size]
         self._words = whole[2 + self._size :].view(np.uint8)
+        self._text, self._told = b"", dict[str, Any]()
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_size": self._size, "_memory": self._memory}
@@ -60,5 +61,7 @@ class Board:
             turn = int(self._turn[0])
             row, text = self._row.copy(), self._words[: int(self._turn[1])].tobytes()
             if turn % 2 == 0 and int(self._turn[0]) == turn:
-                return turn, row, json.loads(text) if text else {}
+                if text != self._text:
+                    self._text, self._told = text, json.loads(text)
+                return turn, row, self._told
         return None

@@ -20,7 +20,7 @@ from simloop.studio.view.board import Board
 
 # Wall time between two looks at the commands, between two pictures, after which an input that is not renewed is let go,
 # after which a viewer that says nothing is not waited for, and by which a run may lag before it is let off, s.
-LOOK, SHOW, DEAD_MAN, SILENT, LAG = 1 / 150, 1 / 60, 0.2, 2.0, 0.25
+LOOK, SHOW, DEAD_MAN, SILENT, LAG = 1 / 100, 1 / 40, 0.2, 2.0, 0.25
 # What is shown of the loop, where it is there; the first is q.
 SHOWN = (
     "plant.q_true",
@@ -188,7 +188,7 @@ class Live:
         if now >= self._next_show:
             self._show(now)
             self._next_show = now + SHOW
-        if not self._attended():
+        if self.paused and not self._attended():
             self.paused = False
         self._next_look = now + LOOK
 

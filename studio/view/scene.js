@@ -132,7 +132,7 @@ class Scene {
     gl.enable(gl.DEPTH_TEST);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     this.pieces = this.stage.pieces.map(piece => ({...piece, ...this._upload(triangles(piece.corners, piece.faces)),
-      colour: pale(rgb(piece.colour), piece.standing ? 0.2 : 0.5)}));
+      colour: pale(rgb(piece.colour), piece.standing ? 0.3 : 0.5)}));
     this.ball = this._upload(ballTriangles());
     this.scratch = gl.createBuffer();
     this.grid = this._upload(gridLines(this.stage));

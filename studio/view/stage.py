@@ -20,6 +20,8 @@ STANDING, FLOOR = "#9aa3ae", "#e9ebef"
 _WIDE = 1.5
 # Pictures a second in a report's replay, and the most of them: a long run is thinned for display, never in the data.
 FRAMES_PER_SECOND, MOST_FRAMES = 50, 3000
+# The camera has this many postures of a motion in its picture, and so, nearly, all.
+_SEEN = 9
 # Corners are told to a tenth of a millimetre.
 _DECIMALS = 4
 
@@ -32,10 +34,13 @@ class Stage:
     pieces: tuple[Piece, ...]
     tools: tuple[str, ...]
 
-    def describe(self, home: Sequence[float], goals: Sequence[Sequence[float]] = ()) -> dict[str, Any]:
-        """What a page needs to draw it; `goals` are places in the world, m."""
+    def describe(
+        self, home: Sequence[float], goals: Sequence[Sequence[float]] = (), seen: Vector | None = None
+    ) -> dict[str, Any]:
+        """What a page needs to draw it; `goals` are places in the world, m, and `seen` joint positions (k, n) that the
+        camera should have in its picture, home unless given."""
         poses = self.poses(np.array([home]))[0]
-        low, high = self._extent(poses)
+        low, high = self._extent(self.poses(np.array([home]) if seen is None else seen), goals)
         return {
             "pieces": [_describe_piece(piece) for piece in self.pieces],
             "bodies": [self.arm.model.body(i).name for i in range(self.arm.model.nbody)],
@@ -62,10 +67,11 @@ class Stage:
         places: Vector = np.array([self.arm.data.site(name).xpos for name in self.tools])
         return places
 
-    def _extent(self, poses: NDArray[np.float32]) -> tuple[Vector, Vector]:
-        """The box around the robot's moving pieces, as a camera should see them."""
+    def _extent(self, poses: NDArray[np.float32], goals: Sequence[Sequence[float]]) -> tuple[Vector, Vector]:
+        """The box around the robot's moving pieces and the goals, as a camera should see them."""
         moving = [piece for piece in self.pieces if piece.joint >= 0] or list(self.pieces)
-        points = np.vstack([_placed(piece.corners, poses[piece.body]) for piece in moving])
+        places = [_placed(piece.corners, each[piece.body]) for piece in moving for each in poses]
+        points = np.vstack([*places, *(np.reshape(goal, (1, 3)) for goal in goals)])
         return points.min(axis=0), points.max(axis=0)
 
 
@@ -84,6 +90,13 @@ def replay_of(stage: Stage, result: Result) -> dict[str, Any]:
         "plan": pack(stage.poses(result.vector("planner.q_d")[rows])),
         "near": pack(near),
     }
+
+
+def seen_in(result: Result) -> Vector:
+    """Joint positions spread over a run, for a camera that should see all of it."""
+    q = result.vector("plant.q_true")
+    some: Vector = q[np.linspace(0, len(q) - 1, _SEEN).astype(int)]
+    return some
 
 
 def frame_rows(time: NDArray[np.float64]) -> NDArray[np.intp]:
