@@ -81,6 +81,7 @@ _port_option = click.option("--port", default=8642, show_default=True, help="Its
 @click.option("--pace", type=float, help="Run by the wall clock: 1 is real time, 0.5 half as fast.")
 @click.option("--strict", is_flag=True, help="Stop a paced run at the first deadline that it misses.")
 @click.option("--view", is_flag=True, help="Watch and steer it in a browser while it runs.")
+@click.option("--open", "shows", is_flag=True, help="On a desktop, open the page or else the report in a browser.")
 @_host_option
 @_port_option
 @click.option(
@@ -103,6 +104,7 @@ def run_command(
     pace: float | None,
     strict: bool,
     view: bool,
+    shows: bool,
     host: str,
     port: int,
     replay: Path | None,
@@ -140,9 +142,13 @@ def run_command(
             progress = stack.enter_context(_progress_bar(scenario)) if not view else lambda done, total: None
             live = None
             if view:
-                request, live = _open_view(request, stack, host, port)
+                request, live, url = _open_view(request, stack, host, port)
+                click.echo(f"view: {url}")
+                _open_on_desktop(url, shows)
             finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress, live=live)
         _tell(request, finished, folder)
+        if not view:
+            _open_on_desktop((folder / "report.html").absolute().as_uri(), shows)
     if finished.stopped_by is not None:
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:
@@ -326,8 +332,8 @@ def _replayed(request: Request, path: Path, view: bool) -> Request:
     )
 
 
-def _open_view(request: Request, stack: ExitStack, host: str, port: int) -> tuple[Request, Live]:
-    """The request with a person at the controls, and what connects the two."""
+def _open_view(request: Request, stack: ExitStack, host: str, port: int) -> tuple[Request, Live, str]:
+    """The request with a person at the controls, what connects the two, and the page's address."""
     from dataclasses import replace
 
     from simloop.master import SimloopError
@@ -347,8 +353,17 @@ def _open_view(request: Request, stack: ExitStack, host: str, port: int) -> tupl
     goals = goals_of(request.parameters(), len(chosen.robot.tools))
     bill = playbill_of(chosen.name, chosen.title, chosen.robot, chosen.obstacles, goals)
     viewer = stack.enter_context(Viewer(address, bill))
-    click.echo(f"view: {address.url}")
-    return replace(request, pace=None), Live(viewer.open, speed=request.pace or 1.0)
+    return replace(request, pace=None), Live(viewer.open, speed=request.pace or 1.0), address.url
+
+
+def _open_on_desktop(url: str, wanted: bool) -> None:
+    """In the user's browser, where there is a screen to show it on."""
+    import os
+    import webbrowser
+
+    screen = sys.platform in ("darwin", "win32") or any(os.environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY"))
+    if wanted and screen:
+        webbrowser.open(url)
 
 
 def _controlled_by(scenario: Scenario, control: str) -> Scenario:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,13 @@ def write_figure(path: Path, archive: Archive, graph: Graph) -> None:
 
 def write_matrix(path: Path, archive: Archive) -> None:
     """The six graphs of table 2: a row for force, path and velocity, each as comparison and difference."""
-    graphs = list(Graph)
-    _draw(path, archive, tuple((graphs[i], graphs[i + 1]) for i in (0, 2, 4)), _CELL)
+    write_graphs(path, archive, list(Graph))
+
+
+def write_graphs(path: Path, archive: Archive, graphs: Sequence[Graph]) -> None:
+    """These graphs, two in a row."""
+    rows = tuple(tuple(graphs[i : i + 2]) for i in range(0, len(graphs), 2))
+    _draw(path, archive, rows, _CELL)
 
 
 def graph_of(name: str) -> Graph:
@@ -59,14 +65,16 @@ def _draw(path: Path, archive: Archive, rows: tuple[tuple[Graph, ...], ...], siz
         figure = Figure(figsize=(size[0] * len(rows[0]), size[1] * len(rows)), layout="constrained")
         axes = figure.subplots(len(rows), len(rows[0]), squeeze=False)
         for line, graphs in zip(axes, rows, strict=True):
-            for place, graph in zip(line, graphs, strict=True):
+            for place, graph in zip(line, graphs, strict=False):
                 _fill(place, archive, graph, joints)
+            for empty in line[len(graphs) :]:
+                empty.set_axis_off()
         if len(joints) > 1:
-            handles, labels = axes[0][-1].get_legend_handles_labels()
+            handles, labels = axes[0][0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=7, fontsize=7, handlelength=2.5)
         # Without the date of its making the same run gives the same file.
         undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}, ".png": {}}[path.suffix.lower()]
-        figure.savefig(path, metadata=undated, dpi=130)
+        figure.savefig(path, metadata=undated, dpi=110)
 
 
 def _fill(axes: Any, archive: Archive, graph: Graph, joints: list[Joint]) -> None:

@@ -98,10 +98,8 @@ function draw() {
   const distance = layout["collision.distance"] ? part("collision.distance")[0] : 1e6;
   const pair = nearLine(distance, [...(part("collision.point_a") || [0, 0, 0])], [...(part("collision.point_b") || [0, 0, 0])]);
   const own = gizmo.drawing(), hand = pulled ? handDrawing() : {lines: [], marks: []};
-  scene.lines = pair.lines;
-  scene.above = {lines: [...own.lines, ...hand.lines], marks: [...own.marks, ...hand.marks]};
-  const goals = hello.stage.goals.map(at => ({at, size: 0.015, colour: "#CC79A7"}));
-  scene.marks = [...pair.marks, ...goals];
+  scene.above = {lines: [...pair.lines, ...own.lines, ...hand.lines], marks: [...pair.marks, ...own.marks, ...hand.marks]};
+  scene.marks = hello.stage.goals.map(at => ({at, size: 0.015, colour: "#CC79A7"}));
   scene.draw();
   find("clock").textContent = `${row[0].toFixed(3)} s · step ${row[1]} · ${Math.round(row[4])} steps/s`;
   find("near").textContent = distance < 1e5 ? `nearest pair ${(1000 * distance).toFixed(1)} mm` : "nothing near";

@@ -29,8 +29,8 @@ if (motion) {
     if (scene && (k !== frame || scene.stale)) {
       scene.poses = poses.subarray(k * size, (k + 1) * size);
       const own = [...near.subarray(7 * k, 7 * k + 7)], pair = nearLine(own[0], own.slice(1, 4), own.slice(4, 7));
-      scene.lines = pair.lines;
-      scene.marks = [...pair.marks, ...motion.stage.goals.map(at => ({at, size: 0.012, colour: "#CC79A7"}))];
+      scene.above = pair;
+      scene.marks = motion.stage.goals.map(at => ({at, size: 0.012, colour: "#CC79A7"}));
       scene.ghosts = second && plan.checked
         ? [{poses: second.subarray(k * size, (k + 1) * size), colour: motion.ghost || "#0072B2"}] : [];
       scene.draw();

@@ -89,7 +89,6 @@ class Scene {
     if (!this.gl) throw new Error("this browser offers no WebGL");
     this.poses = unpack(stage.home);
     this.ghosts = [];
-    this.lines = [];
     this.marks = [];
     this.above = {lines: [], marks: []};            // drawn over all else
     this._prepare();
@@ -178,7 +177,6 @@ class Scene {
     this._paint(this.grid, STILL, [0.76, 0.78, 0.81, 1], 0, gl.LINES);
     for (const piece of this.pieces) this._paint(piece, this.pose(piece.body), [...piece.colour, 1], 1);
     for (const mark of this.marks) this._paintBall(mark);
-    this._paintLines(this.lines);
     gl.enable(gl.BLEND);
     for (const ghost of this.ghosts) this._paintGhost(ghost);
     gl.disable(gl.BLEND);
