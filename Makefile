@@ -1,19 +1,25 @@
-# Two commands for a fresh machine with Python >= 3.11, a C compiler and make: `make demo` and `make test`.
+# For a fresh machine with Python >= 3.11, a C compiler and make: `make demo`, `make view` and `make test`.
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 SOURCES := pyproject.toml setup.py MANIFEST.in $(shell find cffi_build drivers fmus master models studio -type f \
-             \( -name '*.py' -o -name '*.pyi' -o -name '*.c' -o -name '*.h' -o -name '*.xml' \))
+             \( -name '*.py' -o -name '*.pyi' -o -name '*.c' -o -name '*.h' -o -name '*.xml' \
+             -o -name '*.html' -o -name '*.css' -o -name '*.js' \))
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -qq
 WARN   := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only
 # Strict: the editable package is a folder of links, which mypy can resolve; a new file needs `make` again.
 EDITABLE := --config-settings editable_mode=strict --editable
 
-.PHONY: demo test lint unit stress fuzz wheel lowest bench bench-gjk docs clean
+.PHONY: demo view gallery test lint unit stress fuzz wheel lowest bench bench-gjk docs clean
 
 demo: $(VENV)/.installed
-	$(BIN)/simloop run sphere-step --step 1/2000 --set plant.mass_error=0.1 --out runs/demo
+	$(BIN)/simloop run sphere-step --step 1/2000 --set plant.mass_error=0.1 --out runs/demo --open
+
+# A moving arm in the browser; SCENARIO=mobile-teleop is one that you steer.
+SCENARIO ?= yumi-step
+view: $(VENV)/.installed-view
+	$(BIN)/simloop run $(SCENARIO) --view --open
 
 test: lint unit stress wheel
 
@@ -26,9 +32,13 @@ $(VENV)/.installed: $(BIN)/python $(SOURCES)
 	$(PIP) install $(EDITABLE) .
 	touch $@
 
+$(VENV)/.installed-view: $(BIN)/python $(SOURCES)
+	$(PIP) install $(EDITABLE) '.[view]'
+	touch $@ $(VENV)/.installed
+
 $(VENV)/.installed-test: $(BIN)/python $(SOURCES)
 	$(PIP) install $(EDITABLE) '.[test]'
-	touch $@ $(VENV)/.installed
+	touch $@ $(VENV)/.installed $(VENV)/.installed-view
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
@@ -71,23 +81,28 @@ wheel: $(VENV)/.installed-test
 lowest:
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
-	$(PYTHON) -c 'import tomllib; print(*(d.replace(">=", "==") for d in (p := tomllib.load(open("pyproject.toml", "rb"))["project"])["dependencies"] + p["optional-dependencies"]["canopen"]), sep="\n")' > .venv-lowest/constraints.txt
-	.venv-lowest/bin/python -m pip --disable-pip-version-check --quiet install -c .venv-lowest/constraints.txt '.[canopen,planning]' pytest pytest-xdist hypothesis protobuf
+	$(PYTHON) -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; e = p["optional-dependencies"]; print(*(d.replace(">=", "==") for d in p["dependencies"] + e["canopen"] + e["view"] + e["figures"]), sep="\n")' > .venv-lowest/constraints.txt
+	.venv-lowest/bin/python -m pip --disable-pip-version-check --quiet install -c .venv-lowest/constraints.txt '.[canopen,figures,planning,view]' pytest pytest-xdist hypothesis protobuf
 	.venv-lowest/bin/python -m pytest -n 2 --ignore=tests/models/test_references.py --ignore=tests/models/test_robots.py --ignore=tests/models/test_goal.py --ignore=tests/studio/test_iiwa.py
 
 bench: $(VENV)/.installed-test
 	$(BIN)/python benchmarks/macro_step.py
 	$(BIN)/python benchmarks/scene.py
 	$(BIN)/python benchmarks/resolution.py
+	$(BIN)/python benchmarks/viewer.py
 
 # coal's headers need Eigen's, of the version that coal's wheel was built with.
 bench-gjk: $(VENV)/.installed-test
 	$(PIP) install 'cmeel-eigen<4' 'matplotlib>=3.8'
 	$(BIN)/python benchmarks/gjk/run.py
 
-docs: $(VENV)/.installed
-	$(PIP) install $(EDITABLE) '.[docs]'
+# The README's pictures; those of pages need Chromium.
+docs: $(VENV)/.installed-test
 	$(BIN)/python docs/make_pictures.py
+	$(BIN)/python docs/make_screenshots.py
+
+gallery: $(VENV)/.installed-test
+	$(BIN)/python docs/make_gallery.py
 
 clean:
 	rm -rf $(VENV) .venv-wheel .venv-lowest build dist runs *.egg-info

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from simloop.master.component import Value
     from simloop.studio.runner import Finished, Progress, Request
     from simloop.studio.scenario import Scenario
+    from simloop.studio.view.live import Live
 
 BAD_INPUT, FAILED, SIGNALLED = 2, 1, 128
 
@@ -53,6 +54,10 @@ _tool_option = click.option(
 )
 
 
+_host_option = click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve the page at.")
+_port_option = click.option("--port", default=8642, show_default=True, help="Its port; 0 takes any that is free.")
+
+
 @main.command("run")
 @click.argument("scenario", metavar="SCENARIO|FILE.ssp")
 @_robot_option
@@ -82,6 +87,15 @@ _tool_option = click.option(
 @click.option("--pace", type=float, help="Run by the wall clock: 1 is real time, 0.5 half as fast.")
 @click.option("--strict", is_flag=True, help="Stop a paced run at the first deadline that it misses.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what each unit cost: steps, rollbacks, seconds.")
+@click.option("--view", is_flag=True, help="Watch and steer it in a browser while it runs.")
+@click.option("--open", "shows", is_flag=True, help="On a desktop, open the page or else the report in a browser.")
+@_host_option
+@_port_option
+@click.option(
+    "--replay",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Do again what a person did in a live run: the operator.json of its folder.",
+)
 def run_command(
     scenario: str,
     robot: str | None,
@@ -99,6 +113,11 @@ def run_command(
     pace: float | None,
     strict: bool,
     verbose: bool,
+    view: bool,
+    shows: bool,
+    host: str,
+    port: int,
+    replay: Path | None,
 ) -> None:
     """Run SCENARIO on FMU files and write run.json, signals.parquet and report.html.
 
@@ -141,13 +160,23 @@ def run_command(
             timed=verbose,
             plant=plant or "plant",
         )
+        if replay is not None:
+            request = _replayed(request, replay, view)
         folder = out or Path("runs") / scenario
         command = shlex.join(["simloop", *sys.argv[1:]])
-        with _progress_bar(scenario) as progress:
-            finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress)
+        with ExitStack() as stack:
+            progress = stack.enter_context(_progress_bar(scenario)) if not view else lambda done, total: None
+            live = None
+            if view:
+                request, live, url = _open_view(request, stack, host, port)
+                click.echo(f"view: {url}")
+                _open_on_desktop(url, shows)
+            finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress, live=live)
         _tell(request, finished, folder)
         for line in finished.outcome.result.account.lines() if verbose else ():
             click.echo(line)
+        if not view:
+            _open_on_desktop((folder / "report.html").absolute().as_uri(), shows)
     if finished.stopped_by is not None:
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:
@@ -246,6 +275,70 @@ def graph_command(system: str, out: Path | None) -> None:
         path = out or Path(f"{Path(system.partition('#')[0]).stem}.svg")
         path.write_text(picture, encoding="utf-8")
         click.echo(str(path))
+
+
+@main.command("view")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@_host_option
+@_port_option
+def view_command(folder: Path, host: str, port: int) -> None:
+    """Play a recorded run, the results in FOLDER, in a browser."""
+    with _clear_errors():
+        from simloop.studio.view import need_view
+
+        need_view()
+        from simloop.studio.view.recorded import serve_recorded
+        from simloop.studio.view.viewer import Address
+
+        serve_recorded(folder, Address(host, port), lambda url: click.echo(f"view: {url}"))
+
+
+@main.command("report")
+@click.argument("first", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("second", type=click.Path(path_type=Path, file_okay=False))
+@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), default=Path("compare.html"))
+def report_command(first: Path, second: Path, out: Path) -> None:
+    """Compare the runs in two folders in one page, and say where they part first."""
+    with _clear_errors():
+        from simloop.studio.archive import read_archive
+        from simloop.studio.side_by_side import write_side_by_side
+
+        click.echo(write_side_by_side(out, read_archive(first), read_archive(second)))
+        click.echo(f"report: {out}")
+
+
+@main.command("plot")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--figure", "name", metavar="NAME", help="One graph of S1's table 2, such as force-comparison.")
+@click.option("--matrix", is_flag=True, help="All six of them.")
+@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help=".pdf, .svg or .png")
+def plot_command(folder: Path, name: str | None, matrix: bool, out: Path) -> None:
+    """Draw a figure for a paper from the run in FOLDER."""
+    with _clear_errors():
+        from simloop.master import SimloopError
+        from simloop.studio import figures
+        from simloop.studio.archive import read_archive
+
+        if matrix == (name is not None):
+            raise SimloopError("name either one --figure, such as force-comparison, or --matrix")
+        if name is not None:
+            figures.write_figure(out, read_archive(folder), figures.graph_of(name))
+        else:
+            figures.write_matrix(out, read_archive(folder))
+        click.echo(f"figure: {out}")
+
+
+@main.command("export-gltf")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("-o", "--out", type=click.Path(path_type=Path, dir_okay=False), required=True, help="A .glb file.")
+def export_gltf_command(folder: Path, out: Path) -> None:
+    """Write the motion of the run in FOLDER as glTF, for Blender and slides."""
+    with _clear_errors():
+        from simloop.studio.archive import read_archive
+        from simloop.studio.gltf import write_gltf
+
+        write_gltf(out, read_archive(folder))
+        click.echo(f"motion: {out}")
 
 
 @main.command("compare-controllers")
@@ -367,6 +460,63 @@ def _fit(scenario: Scenario, robot: str, tools: tuple[str, ...]) -> Scenario:
     for note in loaded.notes:
         click.echo(f"{loaded.robot.name}: {note}")
     return scenario.fit(loaded.robot)
+
+
+def _replayed(request: Request, path: Path, view: bool) -> Request:
+    """The request with what a person did in a live run, and as long as that was."""
+    from dataclasses import replace
+
+    from simloop.master import SimloopError
+    from simloop.studio.session import read_session
+
+    session = read_session(path)
+    if view:
+        raise SimloopError("--replay does again what was done; it does not go with --view")
+    if session.scenario != request.scenario.name:
+        raise SimloopError(f"{str(path)!r} is a session of {session.scenario}, not of {request.scenario.name}")
+    steered = request.scenario.steered
+    return replace(
+        request,
+        scenario=steered() if steered is not None else request.scenario,
+        step=str(session.h),
+        duration=str(session.steps * session.h),
+        settings={**session.parameters, **(request.settings or {})},
+        replayed=session.writes,
+    )
+
+
+def _open_view(request: Request, stack: ExitStack, host: str, port: int) -> tuple[Request, Live, str]:
+    """The request with a person at the controls, what connects the two, and the page's address."""
+    from dataclasses import replace
+
+    from simloop.master import SimloopError
+    from simloop.studio.view import need_view
+
+    need_view()
+    from simloop.studio.report import goals_of
+    from simloop.studio.view.live import Live
+    from simloop.studio.view.viewer import Address, Viewer, playbill_of
+
+    if request.strict:
+        raise SimloopError("--strict does not go with --view, where a person pauses and steps")
+    if request.scenario.steered is not None:
+        request = replace(request, scenario=request.scenario.steered())
+    chosen = request.scenario
+    address = Address(host, port)
+    goals = goals_of(request.parameters(), len(chosen.robot.tools))
+    bill = playbill_of(chosen.name, chosen.title, chosen.robot, chosen.obstacles, goals)
+    viewer = stack.enter_context(Viewer(address, bill))
+    return replace(request, pace=None), Live(viewer.open, speed=request.pace or 1.0), address.url
+
+
+def _open_on_desktop(url: str, wanted: bool) -> None:
+    """In the user's browser, where there is a screen to show it on."""
+    import os
+    import webbrowser
+
+    screen = sys.platform in ("darwin", "win32") or any(os.environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY"))
+    if wanted and screen:
+        webbrowser.open(url)
 
 
 def _controlled_by(scenario: Scenario, control: str) -> Scenario:

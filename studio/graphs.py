@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from simloop.master import Lateness, Result
 from simloop.master.pace import EDGES
 from simloop.models.arm import Arm
-from simloop.studio.look import BLUE, GREY, PALETTE, RED, in_words, layout, thin
+from simloop.studio.look import BLUE, GREY, PALETTE, RED, in_words, joint_colour, layout, thin
+from simloop.studio.redundant import joint_positions, joint_speeds
 from simloop.studio.scenario import Graph, Marker, Outcome, Panels, Path, Plot, Scenario
 from simloop.studio.space import draw_panels, draw_path
 
@@ -31,17 +32,19 @@ class Joint:
 
     @property
     def colour(self) -> str:
-        colour = PALETTE[self.place % len(PALETTE)]
-        shade = 0.6 ** (self.place // len(PALETTE))
-        return "#" + "".join(f"{round(shade * int(colour[i : i + 2], 16)):02x}" for i in (1, 3, 5))
+        return joint_colour(self.place)
+
+    @property
+    def dash_number(self) -> int:
+        return self.place // len(PALETTE) % len(_DASHES)
 
     @property
     def dash(self) -> tuple[str, str]:
-        return _DASHES[self.place // len(PALETTE) % len(_DASHES)]
+        return _DASHES[self.dash_number]
 
 
 @dataclass(frozen=True)
-class _Signal:
+class Signal:
     """A port with one value a joint, and what a graph calls it."""
 
     port: str
@@ -52,37 +55,37 @@ class _Signal:
 
 
 @dataclass(frozen=True)
-class _Style:
+class Style:
     """What a graph shows of its two signals: both, or the first less the second."""
 
     title: str
     axis: Mapping[str, str]
     """Its label for joints whose position is in m and for those in rad."""
-    first: _Signal
-    second: _Signal
+    first: Signal
+    second: Signal
     difference: bool
 
 
-_FORCES = _Signal("control.tau", "τ sent to the plant"), _Signal("control.tau_replay", "τ′ needed to go where it went")
-_PATHS = _Signal("planner.q_d", "q_d planned"), _Signal("plant.q", "q measured")
-_VELOCITIES = _Signal("control.v_d", "v_d wanted"), _Signal("plant.v", "v of the plant")
+_FORCES = Signal("control.tau", "τ sent to the plant"), Signal("control.tau_replay", "τ′ needed to go where it went")
+_PATHS = Signal("planner.q_d", "q_d planned"), Signal("plant.q", "q measured")
+_VELOCITIES = Signal("control.v_d", "v_d wanted"), Signal("plant.v", "v of the plant")
 _STYLES = {
-    Graph.FORCE_COMPARISON: _Style(
+    Graph.FORCE_COMPARISON: Style(
         "Force comparison", {"m": "force / N", "rad": "torque / N·m"}, *_FORCES, difference=False
     ),
-    Graph.FORCE_DIFFERENCE: _Style(
+    Graph.FORCE_DIFFERENCE: Style(
         "Force difference", {"m": "τ − τ′ / N", "rad": "τ − τ′ / N·m"}, *_FORCES, difference=True
     ),
-    Graph.PATH_COMPARISON: _Style(
+    Graph.PATH_COMPARISON: Style(
         "Path comparison", {"m": "position / m", "rad": "angle / rad"}, *_PATHS, difference=False
     ),
-    Graph.PATH_DIFFERENCE: _Style(
+    Graph.PATH_DIFFERENCE: Style(
         "Path difference", {"m": "q − q_d / m", "rad": "q − q_d / rad"}, _PATHS[1], _PATHS[0], difference=True
     ),
-    Graph.VELOCITY_COMPARISON: _Style(
+    Graph.VELOCITY_COMPARISON: Style(
         "Velocity comparison", {"m": "velocity / m/s", "rad": "velocity / rad/s"}, *_VELOCITIES, difference=False
     ),
-    Graph.VELOCITY_DIFFERENCE: _Style(
+    Graph.VELOCITY_DIFFERENCE: Style(
         "Velocity difference",
         {"m": "v − v_d / m/s", "rad": "v − v_d / rad/s"},
         _VELOCITIES[1],
@@ -107,8 +110,15 @@ class _Curve:
     opacity: float = 1.0
 
 
+def style_of(graph: Graph) -> Style:
+    return _STYLES[graph]
+
+
 def joints_of(scenario: Scenario) -> list[Joint]:
-    arm = Arm(scenario.robot.mjcf)
+    return joints_of_arm(Arm(scenario.robot.mjcf))
+
+
+def joints_of_arm(arm: Arm) -> list[Joint]:
     names = [arm.model.joint(i).name or f"q[{i + 1}]" for i in range(arm.n)]
     return [Joint(i, name, unit) for i, (name, unit) in enumerate(zip(names, arm.units, strict=True))]
 
@@ -122,15 +132,18 @@ def draw(scenario: Scenario, outcome: Outcome, joints: list[Joint], markers: tup
         for graph in (scenario.graphs if len(outcome.result) > 1 else ())
         for unit in units
     ]
-    own = (
-        [_plot_own(plot, outcome.result, markers) for plot in scenario.plots(outcome)]
-        if outcome.result.complete
-        else []
-    )
-    return [*plots, *own, _plot_distance(outcome.result, markers)]
+    own = scenario.plots(outcome) if outcome.result.complete else ()
+    if len(joints) > 1 and len(outcome.result) > 1 and not any(isinstance(plot, Panels) for plot in own):
+        limited = joint_positions(scenario.robot, outcome.result), joint_speeds(scenario.robot, outcome)
+        own = (*own, *(panels for panels in limited if np.isfinite([p.limits for p in panels.panels]).any()))
+    return [
+        *plots,
+        *(_plot_own(plot, outcome.result, markers) for plot in own),
+        _plot_distance(outcome.result, markers),
+    ]
 
 
-def _plot(style: _Style, outcome: Outcome, joints: list[Joint], of_all: int, markers: tuple[Marker, ...]) -> str:
+def _plot(style: Style, outcome: Outcome, joints: list[Joint], of_all: int, markers: tuple[Marker, ...]) -> str:
     title = style.title
     if of_all == 1:
         curves = _curves_of_one(style, outcome, joints[0])
@@ -142,7 +155,7 @@ def _plot(style: _Style, outcome: Outcome, joints: list[Joint], of_all: int, mar
     return _figure_json(title, style.axis[joints[0].unit], curves, markers, stretches)
 
 
-def _curves_of_one(style: _Style, outcome: Outcome, joint: Joint) -> list[_Curve]:
+def _curves_of_one(style: Style, outcome: Outcome, joint: Joint) -> list[_Curve]:
     """A colour for each signal."""
     result = outcome.result
     time, a, b = result["time"], style.first.of(joint, result), style.second.of(joint, result)
@@ -159,7 +172,7 @@ def _curves_of_one(style: _Style, outcome: Outcome, joint: Joint) -> list[_Curve
     ]
 
 
-def _curves_of_many(style: _Style, outcome: Outcome, joint: Joint) -> list[_Curve]:
+def _curves_of_many(style: Style, outcome: Outcome, joint: Joint) -> list[_Curve]:
     """A colour for each joint."""
     result = outcome.result
     time, a, b = result["time"], style.first.of(joint, result), style.second.of(joint, result)
@@ -176,7 +189,7 @@ def _curves_of_many(style: _Style, outcome: Outcome, joint: Joint) -> list[_Curv
     ]
 
 
-def _variants(style: _Style, outcome: Outcome) -> list[tuple[str, Result]]:
+def _variants(style: Style, outcome: Outcome) -> list[tuple[str, Result]]:
     """The other runs that a path is compared with."""
     if style is not _STYLES[Graph.PATH_COMPARISON]:
         return []
@@ -214,6 +227,17 @@ def _plot_own(plot: Plot | Panels | Path, result: Result, markers: tuple[Marker,
 def _plot_distance(result: Result, markers: tuple[Marker, ...]) -> str:
     curves = [_Curve(result["time"], _numbers(result, "collision.distance"), "", BLUE, 1.8)]
     return _figure_json("Distance to the nearest body", "distance / m", curves, markers, _STRETCHES)
+
+
+def draw_two(first: Result, second: Result, name: str, axis: str, labels: tuple[str, str]) -> str:
+    """A vector of two runs: a colour an element, the second run dotted."""
+    curves = []
+    for result, label, dash in ((first, labels[0], "solid"), (second, labels[1], "dot")):
+        columns = result.vector(name).T
+        for i, values in enumerate(columns):
+            colour = RED if len(columns) == 1 and result is second else joint_colour(i)
+            curves.append(_Curve(result["time"], values, f"{label} [{i + 1}]", colour, 2.2, dash, joint=i))
+    return _figure_json(name, axis, curves, (), _SHARED_STRETCHES // max(4, len(curves)))
 
 
 def draw_lateness(lateness: Lateness) -> str:

@@ -12,6 +12,13 @@ BLUE, RED, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#6b7280"
 PALETTE = (BLUE, RED, GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
+def joint_colour(place: int) -> str:
+    """The colour of a joint, by its number from 0, wherever it is shown; past the palette it begins again, darker."""
+    colour = PALETTE[place % len(PALETTE)]
+    shade = 0.6 ** (place // len(PALETTE))
+    return "#" + "".join(f"{round(shade * int(colour[i : i + 2], 16)):02x}" for i in (1, 3, 5))
+
+
 def layout(title: str, height: int = 330) -> dict[str, Any]:
     """For Plotly; the height in pixels."""
     return {

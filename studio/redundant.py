@@ -12,6 +12,7 @@ from simloop.master import Result
 from simloop.models.arm import Arm, Vector
 from simloop.models.pose import ToolPose, rotation_between
 from simloop.models.robot import Obstacle, Robot
+from simloop.studio.look import joint_colour
 from simloop.studio.scenario import Curve, Outcome, Panel, Panels, Path, Plot
 
 
@@ -78,7 +79,8 @@ def _panel(arm: Arm, i: int, values: Vector, limits: tuple[float, float], per: s
     turns = arm.units[i] == "rad"
     scale = 180.0 / np.pi if turns else 1.0
     unit = f"{'°' if turns else 'm'}{per}"
-    return Panel(f"{arm.joint_names[i]} / {unit}", scale * values, (scale * limits[0], scale * limits[1]))
+    low, high = (scale * limit for limit in limits)
+    return Panel(f"{arm.joint_names[i]} / {unit}", scale * values, (low, high), joint_colour(i))
 
 
 def tool_position(trace: ToolTrace) -> Plot:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import html
 import json
+import math
+import re
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from simloop.master import Lateness
+from simloop.models.robot import scene_mjcf
 from simloop.studio.graphs import draw, draw_lateness, joints_of, legend
 from simloop.studio.look import in_words
 from simloop.studio.scenario import Figure, Outcome, Scenario, Table
+from simloop.studio.timeline import Event, events_of
+from simloop.studio.view.stage import make_stage, replay_of, seen_in
+
+_SCRIPTS = ("scene.js", "plots.js", "replay.js")
 
 
 def write_report(
@@ -23,28 +31,30 @@ def write_report(
     lateness: Lateness | None = None,
 ) -> None:
     """`record` is what run.json says; `lateness` that of a paced run."""
-    import plotly.offline
-
     markers = scenario.markers(outcome) if figures else ()
     joints = joints_of(scenario)
     plots = draw(scenario, outcome, joints, markers)
     if lateness is not None:
         plots.append(draw_lateness(lateness))
-    page = _PAGE.format(
+    events = events_of(outcome.result, record["writes"], markers)
+    motion = _motion(scenario, outcome)
+    page = fill_page(
+        plots,
+        motion,
         title=html.escape(scenario.name),
         heading=html.escape(scenario.title),
         notice=_notice(record),
         facts=_facts(record, lateness),
         figures=_figure_table(figures),
+        replay=replay_controls(outcome.result["time"][-1], events, "the plan, as a ghost") if motion else "",
+        events=_event_table(events),
         legend=legend(joints) if scenario.graphs else "",
         tables="\n".join(_own_table(table) for table in (scenario.tables(outcome) if figures else ())),
-        plotly=plotly.offline.get_plotlyjs(),
-        plots="\n".join(f'<div class="plot" id="plot{i}"></div>' for i in range(len(plots))),
-        data=",\n".join(plots).replace("</", "<\\/"),
         parameters=_table([*sorted(record["parameters"].items()), *map(_describe_write, record["writes"])]),
         provenance=_table(
             [
                 ("command", record["command"]),
+                ("seed", record["seed"]),
                 *record["versions"].items(),
                 *record["units"].items(),
                 *record["inputs"].items(),
@@ -52,6 +62,82 @@ def write_report(
         ),
     )
     path.write_text(page, encoding="utf-8")
+
+
+def fill_page(plots: list[str], motion: Mapping[str, Any] | None, **parts: str) -> str:
+    """The page of a report. `plots` are Plotly's JSON, `motion` what the replay shows, `parts` HTML by its place."""
+    import plotly.offline
+
+    room = files("simloop.studio.view")
+    texts = {
+        "style": (room / "report.css").read_text(encoding="utf-8"),
+        "scripts": "\n".join((room / name).read_text(encoding="utf-8") for name in _SCRIPTS),
+        "plotly": plotly.offline.get_plotlyjs(),
+        "plots": "\n".join(f'<div class="plot" id="plot{i}"></div>' for i in range(len(plots))),
+        "data": in_script(",\n".join(plots)),
+        "motion": in_script(json.dumps(motion)),
+        **parts,
+    }
+    template = (room / "report.html").read_text(encoding="utf-8")
+    return re.sub(r"@(\w+)@", lambda place: texts[place.group(1)], template)
+
+
+def in_script(text: str) -> str:
+    """JSON as it may stand in a page's script: nothing in it ends the script or begins a comment."""
+    return text.replace("<", "\\u003c")
+
+
+def _motion(scenario: Scenario, outcome: Outcome) -> dict[str, Any] | None:
+    """What the replay shows; None when there is nothing to play."""
+    if len(outcome.result) < 2 or not all(math.isfinite(x) for x in outcome.result.vector("plant.q_true").ravel()):
+        return None
+    stage = make_stage(scene_mjcf(scenario.robot, scenario.obstacles), scenario.robot.tools)
+    goals = goals_of(outcome.parameters, len(scenario.robot.tools))
+    described = stage.describe(scenario.robot.home, goals, seen_in(outcome.result))
+    return {"stage": described, **replay_of(stage, outcome.result)}
+
+
+def goals_of(parameters: Mapping[str, Any], tools: int) -> list[list[float]]:
+    """Where the planner was told to take each tool, m; none unless all of it was told."""
+    names = [f"planner.goal[{i + 1}]" for i in range(3 * tools)]
+    if not all(name in parameters for name in names):
+        return []
+    values = [float(parameters[name]) for name in names]
+    return [values[i : i + 3] for i in range(0, len(values), 3)]
+
+
+def replay_controls(end: float, events: list[Event], ghost: str) -> str:
+    """The replay's canvas and what steers it."""
+    ticks = "".join(
+        f'<i class="{event.kind}" style="left:{100 * event.time / (end or 1.0):.3f}%" data-time="{event.time}" '
+        f'title="{html.escape(f"{event.time:.4g} s: {event.text}", quote=True)}"></i>'
+        for event in events
+    )
+    speeds = "".join(
+        f'<option value="{speed}"{" selected" if speed == 1 else ""}>{speed}×</option>'
+        for speed in (0.1, 0.25, 0.5, 1, 2, 5, 10)
+    )
+    return (
+        '<div class="replay"><canvas id="scene" tabindex="0" aria-label="Replay of the motion"></canvas>'
+        '<div class="controls"><button type="button" id="play" aria-pressed="false">▶ Play</button>'
+        f'<div class="track">{ticks}<input type="range" id="time" min="0" max="{end}" step="any" value="0" '
+        f'aria-label="Time"></div><output id="told"></output>'
+        f'<label>speed <select id="speed">{speeds}</select></label>'
+        f'<label><input type="checkbox" id="plan"> {html.escape(ghost)}</label></div>'
+        '<p class="hint">Drag to turn, shift-drag to shift, wheel or pinch to zoom, double-click to see all. A link '
+        "has the colour of the joint that moves it. The line joins the nearest pair of bodies and turns red when they "
+        "are closer than 50 mm. A click in a graph goes to that instant; zooming one graph's time zooms all.</p></div>"
+    )
+
+
+def _event_table(events: list[Event]) -> str:
+    rows = "".join(
+        f'<tr><td><button type="button" data-time="{event.time}">{event.time:.4f} s</button></td>'
+        f"<td>{event.kind}</td><td>{html.escape(event.text)}</td></tr>"
+        for event in events
+    )
+    head = "<tr><th>time</th><th>kind</th><th>what happened</th></tr>"
+    return f'<h2>Events</h2><div class="events"><table>{head}{rows}</table></div>' if rows else ""
 
 
 def _own_table(table: Table) -> str:
@@ -124,76 +210,3 @@ def _describe_write(write: Mapping[str, Any]) -> tuple[str, Any]:
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title} · simloop</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; color: #1f2937; margin: 0 auto; max-width: 1280px; padding: 24px; }}
-h1 {{ font-size: 22px; margin: 0; }} h2 {{ font-size: 16px; margin: 28px 0 8px; }}
-.facts {{ color: #6b7280; margin: 4px 0 16px; }}
-.plots {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 520px), 1fr)); gap: 8px; }}
-.plot {{ min-width: 0; }} .wide {{ grid-column: 1 / -1; }}
-table {{ border-collapse: collapse; }}
-td, th {{ text-align: left; padding: 4px 14px 4px 0; border-bottom: 1px solid #e5e7eb; vertical-align: top; }}
-td.number {{ text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }}
-code {{ font-size: 13px; overflow-wrap: anywhere; }}
-.yes {{ color: #047857; }} .no {{ color: #b91c1c; font-weight: bold; }}
-.notice {{ background: #fef3c7; border-left: 4px solid #d97706; padding: 10px 14px; }}
-.legend {{ position: sticky; top: 0; z-index: 1; background: #fffffff0; padding: 6px 0; }}
-.legend p {{ margin: 2px 4px; font-size: 13px; color: #6b7280; }}
-.chips {{ display: grid; grid-template-columns: repeat(7, max-content); column-gap: 14px; }}
-@media (max-width: 820px) {{ .chips {{ grid-template-columns: repeat(3, max-content); }} }}
-.chips button {{ all: unset; cursor: pointer; padding: 2px 4px; font-size: 13px; white-space: nowrap; }}
-.chips button:focus-visible {{ outline: 2px solid #0072B2; }}
-.chips button[aria-pressed=false] {{ opacity: 0.35; text-decoration: line-through; }}
-.chips svg {{ margin-right: 6px; vertical-align: middle; }}
-details {{ margin-top: 12px; }} summary {{ cursor: pointer; font-weight: 600; }}
-</style></head><body>
-<h1>{heading}</h1>
-<p class="facts">{title} · {facts}</p>
-{notice}
-{figures}
-{tables}
-<h2>Graphs</h2>
-{legend}
-<div class="plots">
-{plots}
-</div>
-<details><summary>Parameters</summary>{parameters}</details>
-<details><summary>Provenance</summary>{provenance}</details>
-<script>{plotly}</script>
-<script>
-const figures = [
-{data}
-];
-const options = {{responsive: true, displaylogo: false}};
-figures.forEach((figure, i) => {{
-  document.getElementById("plot" + i).classList.toggle("wide", figure.layout.meta === "wide");
-  Plotly.newPlot("plot" + i, figure.data, figure.layout, options);
-}});
-const chips = [...document.querySelectorAll(".chips button")];
-function show(wanted) {{
-  chips.forEach(chip => chip.setAttribute("aria-pressed", wanted(chip)));
-  const joints = new Set(chips.filter(wanted).map(chip => Number(chip.dataset.joint)));
-  figures.forEach((figure, i) => {{
-    const places = figure.data.flatMap((trace, k) => typeof trace.meta === "number" ? [k] : []);
-    const visible = places.map(k => joints.has(figure.data[k].meta));
-    if (places.length) Plotly.restyle("plot" + i, {{visible: visible}}, places);
-  }});
-}}
-const pressed = chip => chip.getAttribute("aria-pressed") === "true";
-chips.forEach(one => {{
-  let alone = false;
-  one.addEventListener("click", event => {{
-    if (event.detail > 1) return;
-    alone = pressed(one) && chips.filter(pressed).length === 1;
-    const before = new Map(chips.map(chip => [chip, pressed(chip)]));
-    show(chip => chip === one ? !before.get(one) : before.get(chip));
-  }});
-  one.addEventListener("dblclick", () => {{ const all = alone; show(chip => all || chip === one); }});
-}});
-</script>
-</body></html>
-"""

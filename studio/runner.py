@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import FrameType
@@ -45,12 +45,14 @@ from simloop.master.seconds import exact_seconds
 from simloop.studio.real_robot import check_robot, connect_robot, robot_settings
 from simloop.studio.report import write_report
 from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings
+from simloop.studio.session import SESSION, Session, write_session
+from simloop.studio.view.live import Live
 
 _REPORTED_PACKAGES = ("simloop", "fmpy", "mujoco", "numpy", "pyarrow", "pythonfmu", "scipy")
 TABLE = "table.csv"
 # An error in the instant of one bounce grows in the next ones: a thousandth of the nanosecond that is promised, s.
 TOUCH_TOLERANCE = 1e-12
-_WRITTEN = ("run.json", "signals.parquet", "signals.csv", "report.html", TABLE)
+_WRITTEN = ("run.json", "signals.parquet", "signals.csv", "report.html", TABLE, SESSION)
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -78,6 +80,8 @@ class Request:
     """Which unit is the plant: `plant`, or a real robot, one of simloop.fmus.export.DRIVERS."""
     timed: bool = False
     """Whether the account says where the time goes."""
+    replayed: Sequence[TimedWrite] = ()
+    """What a person wrote in the session that is replayed."""
 
     @property
     def h(self) -> Fraction:
@@ -88,9 +92,10 @@ class Request:
         return exact_seconds("duration", self.duration) if self.duration is not None else self.scenario.duration
 
     def all_writes(self) -> tuple[TimedWrite, ...]:
-        """What the scenario and then the user writes on the way; what a shorter run does not reach is left out."""
+        """What a replayed person, the scenario and then the user writes on the way; of the scenario's, what a shorter
+        run does not reach is left out."""
         own = (write for write in self.scenario.writes(float(self.h)) if write.time < self.seconds)
-        return (*own, *self.writes)
+        return (*self.replayed, *own, *self.writes)
 
     def parameters(self) -> Settings:
         seed = {} if self.seed is None else {"plant.seed": self.seed}
@@ -110,6 +115,8 @@ class Finished:
     """The number of the signal that ended it."""
     lateness: Lateness | None = None
     """Of a paced run."""
+    session: tuple[TimedWrite, ...] | None = None
+    """What a person wrote while it ran, when one could."""
 
 
 def run_in_memory(request: Request, *, progress: Progress = lambda done, total: None) -> Finished:
@@ -124,13 +131,21 @@ def run_in_memory(request: Request, *, progress: Progress = lambda done, total: 
 
 
 def run_to_folder(
-    request: Request, out: Path, *, csv: bool, command: str, progress: Progress = lambda done, total: None
+    request: Request,
+    out: Path,
+    *,
+    csv: bool,
+    command: str,
+    progress: Progress = lambda done, total: None,
+    live: Live | None = None,
 ) -> Finished:
-    """Run on FMU files and write the results to `out`, all at the end: bad input leaves no trace there."""
+    """Run on FMU files and write the results to `out`, all at the end: bad input leaves no trace there. With `live` a
+    person watches, steers, and begins again; the last repetition is what is written."""
     check_folder(out)
     with stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
         staging = Path(temporary)
-        finished = _run_all(request, units_as_files(request.scenario, staging / "units"), staging, progress, stopped)
+        make = units_as_files(request.scenario, staging / "units")
+        finished = _run_all(request, make, staging, progress, stopped, live)
         _write_results(request, finished, staging, csv, command)
         publish(staging, out)
     return finished
@@ -169,7 +184,14 @@ def _is_record(path: Path, holds: Sequence[str]) -> bool:
     return isinstance(record, dict) and set(holds) <= set(record)
 
 
-def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Progress, stopped: Stopped) -> Finished:
+def _run_all(
+    request: Request,
+    make: ComponentMaker,
+    folder: Path,
+    progress: Progress,
+    stopped: Stopped,
+    live: Live | None = None,
+) -> Finished:
     """The run and the variants that its scenario compares it with; the first that fails or is stopped is the last."""
     h, scenario = float(request.h), request.scenario
     settings = request.parameters()
@@ -178,7 +200,13 @@ def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Pro
     _keep_table(request, settings, folder)
     watch = Watch(progress, int(request.seconds / request.h), stopped)
     pace = _pace(request, stopped)
-    result, parameters, error = _run_once(request, settings, make, watch, pace)
+    if live is None:
+        result, parameters, error = _run_once(request, settings, make, watch, pace)
+    else:
+        result, parameters, error = _run_live(request, settings, make, watch, live)
+        # What it is compared with is as long as it was, and is written to as it was.
+        if len(result) > 1:
+            request = replace(request, duration=str((len(result) - 1) * request.h), replayed=tuple(live.writes))
     whole = error is None and result.complete
     others: dict[str, tuple[Result, Parameters]] = {}
     for variant in scenario.variants(parameters, h) if whole else ():
@@ -195,7 +223,33 @@ def _run_all(request: Request, make: ComponentMaker, folder: Path, progress: Pro
     outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control, request.plant)
     figures = scenario.judge(outcome) if whole else {}
     status = "complete" if whole else "failed" if error else "interrupted"
-    return Finished(outcome, figures, status, error, stopped(), None if pace is None else pace.lateness())
+    lateness = None if pace is None else pace.lateness()
+    return Finished(outcome, figures, status, error, stopped(), lateness, None if live is None else tuple(live.writes))
+
+
+def _run_live(
+    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, live: Live
+) -> tuple[Result, Parameters, SimloopError | None]:
+    """Runs until a person is content with one; it is whole where the person ended it. Parameters that are refused are
+    told, and the run begins again with those before."""
+    good = dict(settings)
+    while True:
+        try:
+            result, parameters, error = _run_once(request, settings, make, watch, live=live)
+        except SimloopError as refused:
+            if settings == good:
+                raise
+            live.tell(str(refused))
+            settings.clear()
+            settings.update(good)
+            continue
+        good = dict(settings)
+        if live.again is None:
+            live.hold(result, "" if error is None else str(error), watch.keep_going)
+        if live.again is None:
+            ended = live.finished and len(result) > 1
+            return Result(result.columns, complete=result.complete or ended, account=result.account), parameters, error
+        settings.update(live.again)
 
 
 def _pace(request: Request, stopped: Stopped) -> Pace | None:
@@ -220,7 +274,12 @@ def _keep_table(request: Request, settings: Settings, folder: Path) -> None:
 
 
 def _run_once(
-    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, pace: Pace | None = None
+    request: Request,
+    settings: Settings,
+    make: ComponentMaker,
+    watch: Watch,
+    pace: Pace | None = None,
+    live: Live | None = None,
 ) -> tuple[Result, Parameters, SimloopError | None]:
     """One run, with its parameters by full name; a unit that fails on the way, or a deadline that is missed in a strict
     run, gives the record up to there."""
@@ -229,6 +288,9 @@ def _run_once(
         assemble(system, request.scenario, settings, make, request.plant)
         parameters = {f"{component}.{variable}": value for (component, variable), value in system.values.items()}
         schedule = simulation_in_the_loop(system, plant_step=plant_step_for(parameters))
+        keep_going: Callable[[int], bool] = watch.keep_going
+        if live is not None:
+            keep_going = live.watch(system, request.h, parameters, keep_going)
         try:
             result = run(
                 system,
@@ -236,7 +298,7 @@ def _run_once(
                 step=request.h,
                 duration=request.seconds,
                 writes=request.all_writes(),
-                keep_going=watch.keep_going,
+                keep_going=keep_going,
                 pace=pace,
                 account=Account(timed=request.timed),
             )
@@ -318,6 +380,10 @@ def _write_results(request: Request, finished: Finished, folder: Path, csv: bool
     record = describe_run(request, finished, folder, command)
     (folder / "run.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     about = {key: record[key] for key in ("scenario", "status", "seed", "parameters", "versions", "units")}
+    if finished.session is not None:
+        steps = len(finished.outcome.result) - 1
+        parameters = {name: value for name, value in record["parameters"].items() if name != "planner.table"}
+        write_session(folder / SESSION, Session(request.scenario.name, request.h, steps, parameters, finished.session))
     metadata = {"simloop": json.dumps(about, ensure_ascii=False)}
     finished.outcome.result.write_parquet(folder / "signals.parquet", metadata)
     if csv:
@@ -329,6 +395,7 @@ def _write_results(request: Request, finished: Finished, folder: Path, csv: bool
 def describe_run(request: Request, finished: Finished, folder: Path, command: str) -> dict[str, Any]:
     """What run.json says."""
     parameters = {name: _portable(value, folder) for name, value in finished.outcome.parameters.items()}
+    writes = (*request.all_writes(), *(finished.session or ()))
     return {
         "scenario": request.scenario.name,
         "control": request.scenario.control,
@@ -337,12 +404,12 @@ def describe_run(request: Request, finished: Finished, folder: Path, command: st
         "ended": finished.status,
         "error": None if finished.error is None else str(finished.error),
         "step": str(request.h),
-        "duration": float(request.seconds),
+        "duration": finished.outcome.seconds,
         "rows": len(finished.outcome.result),
         "pace": _describe_pace(request, finished.lateness),
         "seed": finished.outcome.parameters.get("plant.seed", 0),
         "parameters": parameters,
-        "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in request.all_writes()],
+        "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in writes],
         "summary": {key: _describe_figure(figure) for key, figure in finished.figures.items()},
         "account": finished.outcome.result.account.describe(),
         "units": _hashes(sorted((folder / "units").glob("*.fmu"))),

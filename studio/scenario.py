@@ -142,6 +142,7 @@ class Panel:
     title: str
     values: NDArray[np.float64]
     limits: tuple[float, float]
+    colour: str
 
 
 @dataclass(frozen=True)
@@ -198,5 +199,7 @@ class Scenario:
     connect: Callable[[System], None] = connect_loop
     tables: Callable[[Outcome], tuple[Table, ...]] = lambda outcome: ()
     plots: Callable[[Outcome], tuple[Plot | Panels | Path, ...]] = lambda outcome: ()
+    steered: Callable[[], Scenario] | None = None
+    """The same scenario with a person at the controls in place of a recording; None when it has no operator."""
     fit: Callable[[Robot], Scenario] | None = None
     """The same scenario for another robot; None when it is about its own robot only."""

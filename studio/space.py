@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import ConvexHull
+from simloop.models.pieces import ball_points, hull_of
 from simloop.models.robot import Ball, Box, Obstacle, Polyhedron
 from simloop.studio.look import BLUE, GREEN, GREY, RED, layout, thin
 from simloop.studio.scenario import Panel, Panels, Path
@@ -15,8 +15,6 @@ from simloop.studio.scenario import Panel, Panels, Path
 _STRETCHES = 1000
 # The diagonal of a scene, in the units of Plotly's camera, such that it fills its place.
 _DIAGONAL = 1.75
-# Around a ball, its mesh: circles of latitude and points on each.
-_RINGS, _AROUND = 13, 24
 
 
 def draw_panels(panels: Panels, time: NDArray[np.float64]) -> str:
@@ -45,7 +43,7 @@ def _fill_panel(figure: Any, panel: Panel, time: NDArray[np.float64], row: int, 
     import plotly.graph_objects as go
 
     x, y = thin(time, panel.values, _STRETCHES)
-    figure.add_trace(go.Scatter(x=x, y=y, line={"color": BLUE, "width": 1.6, "simplify": False}), row, column)
+    figure.add_trace(go.Scatter(x=x, y=y, line={"color": panel.colour, "width": 1.6, "simplify": False}), row, column)
     ends = [limit for limit in panel.limits if math.isfinite(limit)]
     for limit in ends:
         figure.add_hline(y=limit, line={"color": RED, "width": 1.2, "dash": "dash"}, row=row, col=column)
@@ -111,14 +109,5 @@ def mesh_of(obstacle: Obstacle) -> tuple[NDArray[np.float64], NDArray[np.int32]]
         case Polyhedron(_, points):
             corners = np.array(points, dtype=float)
         case Ball(_, centre, radius):
-            down, around = np.meshgrid(
-                np.linspace(0.0, np.pi, _RINGS), np.linspace(0.0, 2 * np.pi, _AROUND, endpoint=False)
-            )
-            unit = [np.sin(down) * np.cos(around), np.sin(down) * np.sin(around), np.cos(down)]
-            corners = np.array(centre) + radius * np.unique(np.round(np.stack(unit, -1).reshape(-1, 3), 12), axis=0)
-    hull = ConvexHull(corners)
-    faces = hull.simplices.copy()
-    a, b, c = corners[faces].transpose(1, 0, 2)
-    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
-    faces[inward] = faces[inward][:, ::-1]
-    return corners, faces
+            corners = np.array(centre) + radius * ball_points()
+    return hull_of(corners)

@@ -7,6 +7,7 @@ is beside it. The hand leads the gripper up, past the edge of where it reaches, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -31,6 +32,8 @@ WANTED: tuple[tuple[float, tuple[float, ...]], ...] = (
 # The hand takes this long to change its mind; it is led past the edge and is back by then, and lets go, s.
 CHANGE, EDGE, BACK, LETS_GO = 0.5, 9.0, 19.0, 22.0
 SECONDS = 24
+# A person may steer this long, s, and usually ends before.
+LONGEST_SESSION = 600
 # The recording's own step, s.
 TICK = 0.02
 ACCELERATION = 5.0  # rad/s², m/s²
@@ -173,6 +176,19 @@ def markers(outcome: Outcome) -> tuple[Marker, ...]:
     return tuple(Marker(t, label) for t, label in ((EDGE, "led up"), (16.0, "led down"), (LETS_GO, "lets go")))
 
 
+def steered() -> Scenario:
+    """With a person at the controls: nothing is known of where the hand will lead, only of the limits."""
+    return replace(
+        SCENARIO,
+        title="You lead the gripper of the mobile manipulator (S4)",
+        table=None,
+        duration=Fraction(LONGEST_SESSION),
+        judge=_limits,
+        variants=lambda given, h: (),
+        markers=lambda outcome: (),
+    )
+
+
 SCENARIO = Scenario(
     name="mobile-teleop",
     title="A hand leads the gripper of the mobile manipulator, past its reach and back (S4)",
@@ -186,4 +202,5 @@ SCENARIO = Scenario(
     variants=variants,
     markers=markers,
     plots=redundant.plots(ROBOT),
+    steered=steered,
 )

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from simloop.master import Result
+from simloop.models.arm import Arm
 from simloop.models.robot import Robot
 from simloop.studio import scenarios
 from simloop.studio.graphs import draw, joints_of
+from simloop.studio.look import joint_colour
 from simloop.studio.report import write_report
 from simloop.studio.scenario import Graph, Outcome, Scenario
 
@@ -50,7 +52,7 @@ def yumi() -> Scenario:
 
 def test_every_joint_keeps_its_own_colour_and_dash_in_all_graphs(yumi: Scenario) -> None:
     looks: dict[int, set[tuple[str, str]]] = {}
-    for plot in graphs_of(yumi, made_up_run(14, 50))[:-1]:
+    for plot in graphs_of(yumi, made_up_run(14, 50))[: len(Graph)]:
         narrow = [trace for trace in plot["data"] if trace["opacity"] == 1.0]
         assert [trace["meta"] for trace in narrow] == list(range(14))
         for trace in narrow:
@@ -59,10 +61,18 @@ def test_every_joint_keeps_its_own_colour_and_dash_in_all_graphs(yumi: Scenario)
     assert len(set.union(*looks.values())) == 14
 
 
+def test_the_panels_of_a_joint_have_its_colour_and_its_limits(yumi: Scenario) -> None:
+    arm = Arm(yumi.robot.mjcf)
+    panels = graphs_of(yumi, made_up_run(14, 50))[len(Graph)]
+    assert [trace["line"]["color"] for trace in panels["data"]] == [joint_colour(i) for i in range(14)]
+    lines = [shape["y0"] for shape in panels["layout"]["shapes"]]
+    np.testing.assert_allclose(lines, np.degrees(np.column_stack(arm.ranges)).ravel(), rtol=1e-12)
+
+
 def test_hinges_are_in_radians_and_slides_in_metres(yumi: Scenario) -> None:
-    angles = [axis(plot) for plot in graphs_of(yumi, made_up_run(14, 50))]
-    assert [text.rpartition(" / ")[2] for text in angles[:4]] == ["N·m", "N·m", "rad", "rad"]
-    assert angles[-1] == "distance / m"
+    plots = graphs_of(yumi, made_up_run(14, 50))
+    assert [axis(plot).rpartition(" / ")[2] for plot in plots[:4]] == ["N·m", "N·m", "rad", "rad"]
+    assert axis(plots[-1]) == "distance / m"
     sphere = graphs_of(scenarios.load("sphere-step"), made_up_run(1, 50))
     assert [axis(plot).rpartition(" / ")[2] for plot in sphere[:4]] == ["N", "N", "m", "m"]
 
@@ -87,4 +97,4 @@ def test_the_page_has_one_legend_with_every_joint_and_stays_light(yumi: Scenario
 def test_one_joint_needs_no_legend_of_joints(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_report(path, scenarios.load("sphere-step"), made_up_run(1, 50), {}, RECORD)
-    assert "<button" not in path.read_text(encoding="utf-8")
+    assert "data-joint=" not in path.read_text(encoding="utf-8")

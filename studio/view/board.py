@@ -1,0 +1,67 @@
+"""A board in shared memory: the loop writes its newest committed state on it, the viewer reads it.
+
+The writer never waits: a reader that is slow, frozen or gone costs it nothing. A reader that catches the writer in the
+middle reads again.
+"""
+
+from __future__ import annotations
+
+import json
+from multiprocessing.context import SpawnContext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Room for what is told in words, bytes.
+_WORDS = 16384
+# A reader that meets a writer this often in a row gives up until it looks again.
+_TRIES = 20
+
+
+class Board:
+    """A row of `size` numbers and a few words; pickled to another process it is the same memory."""
+
+    def __init__(self, context: SpawnContext, size: int) -> None:
+        self._size = size
+        self._memory = context.RawArray("d", 2 + size + _WORDS // 8)
+        self._bind()
+
+    def _bind(self) -> None:
+        whole: NDArray[np.float64] = np.frombuffer(self._memory, dtype=np.float64)
+        self._turn, self._row = whole[:2].view(np.int64), whole[2 : 2 + self._size]
+        self._words = whole[2 + self._size :].view(np.uint8)
+        self._text, self._told = b"", dict[str, Any]()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_size": self._size, "_memory": self._memory}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()
+
+    def write(self, row: NDArray[np.float64]) -> None:
+        self._turn[0] += 1
+        self._row[:] = row
+        self._turn[0] += 1
+
+    def tell(self, **words: Any) -> None:
+        """Replace the words; what is too long for the board is cut down to nothing but its first string."""
+        text = json.dumps(words).encode()
+        if len(text) >= _WORDS:
+            text = json.dumps({"notice": "there is more to tell than the board has room for"}).encode()
+        self._turn[0] += 1
+        self._words[: len(text)] = np.frombuffer(text, dtype=np.uint8)
+        self._turn[1] = len(text)
+        self._turn[0] += 1
+
+    def read(self) -> tuple[int, NDArray[np.float64], dict[str, Any]] | None:
+        """The number of the last writing, the row and the words; None when the writer was in the way."""
+        for _ in range(_TRIES):
+            turn = int(self._turn[0])
+            row, text = self._row.copy(), self._words[: int(self._turn[1])].tobytes()
+            if turn % 2 == 0 and int(self._turn[0]) == turn:
+                if text != self._text:
+                    self._text, self._told = text, json.loads(text)
+                return turn, row, self._told
+        return None

@@ -1,0 +1,264 @@
+"""The loop's side of a live view: shows the newest committed state, hears commands, and records what was written.
+
+All of it happens between two macro steps, so what is shown is committed, and each write has the time of the step that
+it was made before: written at that time again, the run is the same to the last bit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+from simloop.master import Component, Result, SimloopError, System, TimedWrite
+from simloop.master.component import Value, elements
+from simloop.master.values import check_number
+from simloop.studio.view.board import Board
+
+# Wall time between two looks at the commands, between two pictures, after which an input that is not renewed is let go,
+# after which a viewer that says nothing is not waited for, and by which a run may lag before it is let off, s.
+LOOK, SHOW, DEAD_MAN, SILENT, LAG = 1 / 100, 1 / 40, 0.2, 2.0, 0.25
+# What is shown of the loop, where it is there; the first is q.
+SHOWN = (
+    "plant.q_true",
+    "planner.q_d",
+    "control.q",
+    "plant.v",
+    "control.tau",
+    "plant.fault",
+    "plant.f_ext",
+    "collision.distance",
+    "collision.point_a",
+    "collision.point_b",
+    "collision.contact",
+    "planner.twist",
+    "planner.enable",
+)
+# Before what is shown: time, steps done, whether it is paused, speed, macro steps a second of wall time.
+ABOUT = 5
+
+
+def shown_variables(components: Mapping[str, Component]) -> dict[str, list[str]]:
+    """For each of SHOWN that these components have, its scalars by full name."""
+    found = {}
+    for name in SHOWN:
+        component, _, variable = name.partition(".")
+        if component in components and any(
+            each == variable or each.startswith(f"{variable}[") for each in components[component].variables
+        ):
+            found[name] = [f"{component}.{each}" for each in elements(components[component], variable)]
+    return found
+
+
+@dataclass
+class Held:
+    """An input that counts only while it is renewed: what was wanted last, when, and what letting go writes."""
+
+    renewed: float
+    release: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The viewer as the loop knows it: a board to write on, a pipe to hear from, and whether it lives."""
+
+    board: Board
+    commands: Connection
+    alive: Callable[[], bool]
+
+
+OpenWindow = Callable[[Mapping[str, Sequence[str]]], Window]
+
+
+class Live:
+    """One view of a run and of its repetitions. `open_window` is called once, with what is shown. `speed` is simulated
+    seconds in a second; 0 is as fast as it goes."""
+
+    def __init__(self, open_window: OpenWindow, speed: float = 1.0) -> None:
+        self._open = open_window
+        self._window: Window | None = None
+        self.speed, self.paused, self.finished = speed, False, False
+        self.again: dict[str, Value] | None = None
+        """The parameters to begin again with, when that was asked for."""
+        self.writes: list[TimedWrite] = []
+        self._words: dict[str, Any] = {}
+        self._watchers, self._heard, self._met = 0, time.monotonic(), False
+        self._steps_left = 0
+
+    def watch(
+        self, system: System, h: Fraction, parameters: Mapping[str, Value], go_on: Callable[[int], bool]
+    ) -> Callable[[int], bool]:
+        """What `run` asks before each macro step."""
+        self._system, self._h, self._dt = system, h, float(h)
+        self._free = {f"{component}.{variable}" for component, variable in system.undriven_inputs()}
+        self._last: dict[str, float] = {}
+        self._held: dict[str, Held] = {}
+        self.writes.clear()
+        self.again, self.finished = None, False
+        self._bind_shown()
+        self.tell("" if self._words.get("ended") else self._words.get("notice", ""), parameters=dict(parameters))
+        self._words["ended"] = False
+        self._next_look = self._next_show = 0.0
+        self._done, self._rate_from = 0, (time.monotonic(), 0)
+        self._restart_clock(time.monotonic())
+
+        def keep_going(done: int) -> bool:
+            self._done = done
+            self._attend()
+            return go_on(done) and not self.finished and self.again is None
+
+        self._go_on = go_on
+        return keep_going
+
+    def hold(self, result: Result, error: str, go_on: Callable[[int], bool]) -> None:
+        """Show the end until a person finishes, begins again, or leaves."""
+        self._show_end(result)
+        over = "The run is over. Reset begins it again; Finish writes its results."
+        self.tell(f"{error} {over}".strip(), ended=True)
+        while not self.finished and self.again is None and self._attended() and go_on(len(result)):
+            self._hear(time.monotonic())
+            time.sleep(LOOK)
+
+    def _show_end(self, result: Result) -> None:
+        if len(result):
+            self._row[ABOUT:] = [float(result[name][-1]) for name in self._names]
+            self._row[:3] = float(result["time"][-1]), len(result) - 1, 1.0
+            self._board.write(self._row)
+
+    def tell(self, notice: str, **more: Any) -> None:
+        """Words for everyone who watches."""
+        self._words |= {"notice": notice, **more}
+        self._board.tell(**self._words)
+
+    def _bind_shown(self) -> None:
+        shown = shown_variables(self._system.components)
+        if self._window is None:
+            self._window = self._open(shown)
+            self._board, self._commands, self._alive = self._window.board, self._window.commands, self._window.alive
+            self._heard = time.monotonic()
+        self._names = [name for names in shown.values() for name in names]
+        self._row = np.zeros(ABOUT + len(self._names))
+        self._reads, first = [], ABOUT
+        for names in shown.values():
+            component = self._system.components[names[0].partition(".")[0]]
+            target = self._row[first : first + len(names)]
+            self._reads.append(component.reader([name.partition(".")[2] for name in names], target))
+            first += len(names)
+
+    def _attend(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_look:
+            self._look(now)
+        if self._steps_left:
+            self._steps_left -= 1
+            return
+        while self._waits():
+            time.sleep(LOOK)
+            self._look(time.monotonic())
+            self._restart_clock(time.monotonic())
+            if self._steps_left:
+                self._steps_left -= 1
+                return
+        if self.speed > 0.0:
+            self._keep_pace(now)
+
+    def _waits(self) -> bool:
+        """Paused, or no one has come yet who could miss the start."""
+        ends = self.finished or self.again is not None or not self._go_on(self._done)
+        return not ends and (self.paused or (not self._met and self._alive()))
+
+    def _keep_pace(self, now: float) -> None:
+        due = self._begin + (self._done - self._begin_done) * self._dt / self.speed
+        if now - due > LAG:
+            self._restart_clock(now)
+        while now < due - 1e-3 and not self.paused and not self.finished and self._go_on(self._done):
+            time.sleep(min(due - now, LOOK))
+            now = time.monotonic()
+            self._look(now)
+
+    def _restart_clock(self, now: float) -> None:
+        self._begin, self._begin_done = now, self._done
+
+    def _look(self, now: float) -> None:
+        self._hear(now)
+        self._let_go(now)
+        if now >= self._next_show:
+            self._show(now)
+            self._next_show = now + SHOW
+        if self.paused and not self._attended():
+            self.paused = False
+        self._next_look = now + LOOK
+
+    def _attended(self) -> bool:
+        """Whether the viewer lives, speaks and has watchers; without that nothing waits for it."""
+        return self._alive() and time.monotonic() - self._heard < SILENT and self._watchers > 0
+
+    def _show(self, now: float) -> None:
+        begin, done = self._rate_from
+        if now - begin > 0.5:
+            self._row[4] = (self._done - done) / (now - begin)
+            self._rate_from = now, self._done
+        self._row[:4] = self._done * self._dt, self._done, self.paused, self.speed
+        for read in self._reads:
+            read()
+        self._board.write(self._row)
+
+    def _hear(self, now: float) -> None:
+        try:
+            while self._commands.poll():
+                self._obey(self._commands.recv(), now)
+        except (EOFError, OSError):
+            self._watchers = 0
+
+    def _obey(self, command: Mapping[str, Any], now: float) -> None:
+        match command:
+            case {"do": "beat", "watchers": int(watchers)}:
+                self._watchers, self._heard = watchers, now
+                self._met = self._met or watchers > 0
+            case {"do": "pause"}:
+                self.paused = True
+            case {"do": "play"}:
+                self.paused = False
+                self._restart_clock(now)
+            case {"do": "step", "count": int(count)}:
+                self.paused, self._steps_left = True, count
+            case {"do": "speed", "value": float(speed)}:
+                self.speed = speed
+                self._restart_clock(now)
+            case {"do": "finish"}:
+                self.finished = True
+            case {"do": "again", "set": dict(changes)}:
+                self.again = changes
+            case {"do": "write", "values": dict(values)}:
+                self._write(values)
+            case {"do": "hold", "key": str(key), "values": dict(values), "release": dict(release)}:
+                self._held[key] = Held(now, release)
+                self._write(values)
+            case {"do": "release", "key": str(key)} if key in self._held:
+                self._write(self._held.pop(key).release)
+
+    def _let_go(self, now: float) -> None:
+        for key in [key for key, held in self._held.items() if now - held.renewed > DEAD_MAN]:
+            self._write(self._held.pop(key).release)
+
+    def _write(self, values: Mapping[str, Any]) -> None:
+        """Set free inputs before the next macro step and remember it; what no input takes is told and left out."""
+        for name, value in values.items():
+            component, _, variable = name.partition(".")
+            if name not in self._free:
+                self.tell(f"{name} cannot be written: it is not a free input")
+                continue
+            unit = self._system.components[component]
+            try:
+                number = check_number(component, unit.variables[variable], value)
+            except SimloopError as error:
+                self.tell(str(error))
+                continue
+            if self._last.get(name) != number:
+                unit.set(variable, number)
+                self._last[name] = number
+                self.writes.append(TimedWrite(self._done * self._h, name, number))

@@ -1,0 +1,230 @@
+"""The viewer's process: serves the page to who has the token, shows what is on the board, and passes commands on.
+
+One person at a time operates, the others watch. Nothing here is trusted by the loop, and the loop waits for nothing
+here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import multiprocessing
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import Any, Protocol
+
+from simloop.studio.view.board import Board
+from simloop.studio.view.door import Door
+from simloop.studio.view.hand import Hand, Pull
+from simloop.studio.view.picture import Painter
+from simloop.studio.view.stage import make_stage
+from simloop.studio.view.viewer import Address, Playbill
+from websockets.asyncio.server import ServerConnection, broadcast, serve
+from websockets.exceptions import ConnectionClosed
+
+# Wall time between two looks at the board and between two words to everyone, s.
+TICK, BEAT = 1 / 60, 0.25
+# A page that is this many bytes behind gets no more pictures until it has caught up.
+_BEHIND = 1 << 18
+# The greatest message that a page may send, bytes.
+_LONGEST = 1 << 14
+# A pull that is not renewed for this long is over, s; the loop's own dead-man's switch comes after it.
+_STALE = 0.15
+
+
+class Source(Protocol):
+    """Where the state comes from: a running loop, or a record."""
+
+    def read(self) -> tuple[int, Any, dict[str, Any]] | None: ...
+    def command(self, command: Mapping[str, Any]) -> None: ...
+
+
+@dataclass
+class LoopSource:
+    """A running loop behind a board and a pipe."""
+
+    board: Board
+    commands: Connection
+
+    def read(self) -> tuple[int, Any, dict[str, Any]] | None:
+        return self.board.read()
+
+    def command(self, command: Mapping[str, Any]) -> None:
+        with contextlib.suppress(OSError):
+            self.commands.send(dict(command))
+
+
+def serve_live(
+    address: Address, playbill: Playbill, lengths: Mapping[str, int], board: Board, commands: Connection
+) -> None:
+    """The viewer's process, until its parent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asyncio.run(Show(address, playbill, lengths, LoopSource(board, commands)).run(_parent_lives))
+
+
+def _parent_lives() -> bool:
+    parent = multiprocessing.parent_process()
+    return parent is None or parent.is_alive()
+
+
+@dataclass
+class Guest:
+    """Someone with the page open."""
+
+    number: int
+    socket: ServerConnection
+
+
+@dataclass
+class Show:
+    address: Address
+    playbill: Playbill
+    lengths: Mapping[str, int]
+    source: Source
+    guests: list[Guest] = field(default_factory=list)
+    operator: Guest | None = None
+    came: int = 0
+    pull: Pull | None = None
+
+    def __post_init__(self) -> None:
+        stage = make_stage(self.playbill.mjcf, self.playbill.tools)
+        self.painter = Painter(stage, self.lengths)
+        self.hand = Hand(stage.arm)
+        hello = {
+            "scenario": self.playbill.scenario,
+            "title": self.playbill.title,
+            "recorded": self.playbill.recorded,
+            "seconds": self.playbill.seconds,
+            "steerable": "planner.enable" in self.lengths,
+            "layout": self.painter.layout,
+            "stage": stage.describe(self.playbill.home, self.playbill.goals),
+        }
+        self.door = Door(self.address, hello)
+        self._words: dict[str, Any] = {}
+        self._row: Any = None
+
+    async def run(self, lives: Any) -> None:
+        async with serve(
+            self._meet, sock=self.address.socket, process_request=self.door.answer, max_size=_LONGEST, compression=None
+        ):
+            seen = -1
+            beat = 0.0
+            clock = asyncio.get_running_loop().time
+            while True:
+                found = self.source.read()
+                if found is not None:
+                    turn, self._row, self._words = found
+                    if turn != seen:
+                        self._show(self.painter.paint(self._row))
+                        seen = turn
+                self._keep_pulling(clock())
+                if clock() >= beat:
+                    beat = clock() + BEAT
+                    self.source.command({"do": "beat", "watchers": len(self.guests)})
+                    self._tell_all()
+                    if not lives():
+                        return
+                await asyncio.sleep(TICK)
+
+    def _show(self, picture: bytes) -> None:
+        for guest in self.guests:
+            if guest.socket.transport.get_write_buffer_size() < _BEHIND:
+                self._send(guest, picture)
+
+    def _send(self, guest: Guest, message: str | bytes) -> None:
+        broadcast([guest.socket], message)
+
+    def _tell_all(self) -> None:
+        operator = None if self.operator is None else self.operator.number
+        for guest in self.guests:
+            about = {"you": guest.number, "operator": operator, "watchers": len(self.guests), **self._words}
+            self._send(guest, json.dumps(about))
+
+    async def _meet(self, socket: ServerConnection) -> None:
+        self.came += 1
+        guest = Guest(self.came, socket)
+        self.guests.append(guest)
+        self.operator = self.operator or guest
+        self.source.command({"do": "beat", "watchers": len(self.guests)})
+        self._tell_all()
+        if self._row is not None:
+            self._send(guest, self.painter.paint(self._row))
+        try:
+            async for message in socket:
+                self._hear(guest, message)
+        except ConnectionClosed:
+            pass
+        finally:
+            self.guests.remove(guest)
+            if self.operator is guest:
+                self._let_go()
+            self._tell_all()
+
+    def _let_go(self) -> None:
+        """No one operates: what was held is let go now; the loop would find out by itself, later."""
+        self.operator, self.pull = None, None
+        for key in ("steer", "pull"):
+            self.source.command({"do": "release", "key": key})
+
+    def _hear(self, guest: Guest, message: str | bytes) -> None:
+        try:
+            order = json.loads(message)
+        except ValueError:
+            return
+        if not isinstance(order, dict):
+            return
+        if order.get("do") == "operate" and self.operator is None:
+            self.operator = guest
+            self._tell_all()
+        elif self.operator is guest:
+            self._obey(order)
+
+    def _obey(self, order: Mapping[str, Any]) -> None:
+        match order:
+            case {"do": "leave"}:
+                self._let_go()
+                self._tell_all()
+            case {"do": "play" | "pause" | "finish" as what}:
+                self.source.command({"do": what})
+            case {"do": "step", "count": int(count)} if 0 < count <= 10**6:
+                self.source.command({"do": "step", "count": count})
+            case {"do": "speed", "value": int() | float() as speed} if 0.0 <= speed <= 1000.0:
+                self.source.command({"do": "speed", "value": float(speed)})
+            case {"do": "seek", "time": int() | float() as time} if math.isfinite(time):
+                self.source.command({"do": "seek", "time": float(time)})
+            case {"do": "again", "set": dict(changes)} if all(isinstance(v, str) for v in changes.values()):
+                self.source.command({"do": "again", "set": changes})
+            case {"do": "fault", "joint": int(joint), "kind": int(kind)} if 0 <= joint < self.hand.n and 0 <= kind <= 6:
+                self.source.command({"do": "write", "values": {f"plant.fault[{joint + 1}]": kind}})
+            case {"do": "steer", "twist": list(twist)} if _numbers(twist, 6) and "planner.enable" in self.lengths:
+                values = {f"planner.twist[{i + 1}]": float(each) for i, each in enumerate(twist)}
+                release = {"planner.enable": 0.0}
+                both = {"values": {**values, "planner.enable": 1.0}, "release": release}
+                self.source.command({"do": "hold", "key": "steer", **both})
+            case {"do": "let go"}:
+                self.pull = None
+                for key in ("steer", "pull"):
+                    self.source.command({"do": "release", "key": key})
+            case {"do": "pull", "body": int(body), "local": list(local), "to": list(to)}:
+                if _numbers(local, 3) and _numbers(to, 3) and 0 < body < self.hand.bodies:
+                    self.pull = Pull(body, tuple(local), tuple(to), asyncio.get_running_loop().time())
+
+    def _keep_pulling(self, now: float) -> None:
+        if self.pull is None or self._row is None:
+            return
+        if now - self.pull.renewed > _STALE:
+            self.pull = None
+            return
+        q, v = (self.painter.of(self._row, name) for name in ("plant.q_true", "plant.v"))
+        force = self.hand.joint_forces(self.pull, q, v)
+        names = [f"plant.f_ext[{i + 1}]" for i in range(self.hand.n)]
+        values = dict(zip(names, force.tolist(), strict=True))
+        self.source.command({"do": "hold", "key": "pull", "values": values, "release": dict.fromkeys(names, 0.0)})
+
+
+def _numbers(values: list[Any], count: int) -> bool:
+    return len(values) == count and all(isinstance(v, int | float) and math.isfinite(v) for v in values)

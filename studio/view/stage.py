@@ -1,0 +1,138 @@
+"""A robot and its scene as a page is told of them: pieces with colours, and poses of bodies over time."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from simloop.master import Result
+from simloop.models.arm import Arm, Vector
+from simloop.models.pieces import Piece, body_poses, pieces_of
+from simloop.studio.look import joint_colour
+
+# Of what stands still, and of what belongs to the robot but is moved by no joint.
+STANDING, FLOOR = "#9aa3ae", "#e9ebef"
+# What stands still and is wider than this both ways, m, is a floor.
+_WIDE = 1.5
+# Pictures a second in a report's replay, and the most of them: a long run is thinned for display, never in the data.
+FRAMES_PER_SECOND, MOST_FRAMES = 50, 3000
+# The camera has this many postures of a motion in its picture, and so, nearly, all.
+_SEEN = 9
+# Corners are told to a tenth of a millimetre.
+_DECIMALS = 4
+
+
+@dataclass(frozen=True)
+class Stage:
+    """An arm in its scene, from MJCF with the obstacles in it, and its tool sites."""
+
+    arm: Arm
+    pieces: tuple[Piece, ...]
+    tools: tuple[str, ...]
+
+    def describe(
+        self, home: Sequence[float], goals: Sequence[Sequence[float]] = (), seen: Vector | None = None
+    ) -> dict[str, Any]:
+        """What a page needs to draw it; `goals` are places in the world, m, and `seen` joint positions (k, n) that the
+        camera should have in its picture, home unless given."""
+        poses = self.poses(np.array([home]))[0]
+        low, high = self._extent(self.poses(np.array([home]) if seen is None else seen), goals)
+        return {
+            "pieces": [_describe_piece(piece) for piece in self.pieces],
+            "bodies": [self.arm.model.body(i).name for i in range(self.arm.model.nbody)],
+            "joints": [
+                {"name": name, "unit": unit, "colour": joint_colour(i)}
+                for i, (name, unit) in enumerate(zip(self.arm.joint_names, self.arm.units, strict=True))
+            ],
+            "goals": [list(goal) for goal in goals],
+            "low": low.tolist(),
+            "high": high.tolist(),
+            "home": pack(poses),
+        }
+
+    def poses(self, q: Vector) -> NDArray[np.float32]:
+        """Of every body in each row of q (k, n): (k, bodies, 7)."""
+        poses = np.empty((len(q), self.arm.model.nbody, 7))
+        for row, out in zip(q, poses, strict=True):
+            body_poses(self.arm, row, out)
+        return poses.astype(np.float32)
+
+    def tool_places(self, q: Vector) -> Vector:
+        """Of each tool at q, (tools, 3), world frame, m."""
+        self.arm.kinematics(q)
+        places: Vector = np.array([self.arm.data.site(name).xpos for name in self.tools])
+        return places
+
+    def _extent(self, poses: NDArray[np.float32], goals: Sequence[Sequence[float]]) -> tuple[Vector, Vector]:
+        """The box around the robot's moving pieces and the goals, as a camera should see them."""
+        moving = [piece for piece in self.pieces if piece.joint >= 0] or list(self.pieces)
+        places = [_placed(piece.corners, each[piece.body]) for piece in moving for each in poses]
+        points = np.vstack([*places, *(np.reshape(goal, (1, 3)) for goal in goals)])
+        return points.min(axis=0), points.max(axis=0)
+
+
+def make_stage(mjcf: str, tools: Sequence[str]) -> Stage:
+    arm = Arm(mjcf)
+    return Stage(arm, tuple(pieces_of(arm)), tuple(tools))
+
+
+def replay_of(stage: Stage, result: Result) -> dict[str, Any]:
+    """The motion of a run, thinned to FRAMES_PER_SECOND: poses, and the nearest pair's points and distance."""
+    rows = frame_rows(result["time"])
+    near = np.column_stack([result["collision.distance"], *_points(result)])[rows]
+    return {
+        "times": pack(result["time"][rows]),
+        "poses": pack(stage.poses(result.vector("plant.q_true")[rows])),
+        "plan": pack(stage.poses(result.vector("planner.q_d")[rows])),
+        "near": pack(near),
+    }
+
+
+def seen_in(result: Result) -> Vector:
+    """Joint positions spread over a run, for a camera that should see all of it."""
+    q = result.vector("plant.q_true")
+    some: Vector = q[np.linspace(0, len(q) - 1, _SEEN).astype(int)]
+    return some
+
+
+def frame_rows(time: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Which rows of a run are shown: evenly spaced, the last one among them."""
+    seconds = float(time[-1] - time[0])
+    frames = int(min(MOST_FRAMES, len(time), max(2.0, seconds * FRAMES_PER_SECOND + 1)))
+    return np.unique(np.linspace(0, len(time) - 1, frames).round().astype(np.intp))
+
+
+def pack(values: NDArray[Any]) -> str:
+    """Numbers as base64 of little-endian 32-bit floats."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")
+
+
+def _points(result: Result) -> list[NDArray[np.float64]]:
+    names = ("collision.point_a", "collision.point_b")
+    if any(f"{name}[1]" not in result.columns for name in names):
+        return [np.zeros((len(result), 3))] * 2
+    return [result.vector(name) for name in names]
+
+
+def _describe_piece(piece: Piece) -> dict[str, Any]:
+    wide = bool(np.all(np.ptp(piece.corners[:, :2], axis=0) > _WIDE))
+    return {
+        "name": piece.name,
+        "body": piece.body,
+        "colour": joint_colour(piece.joint) if piece.joint >= 0 else FLOOR if wide else STANDING,
+        "standing": piece.joint < 0,
+        "corners": piece.corners.round(_DECIMALS).ravel().tolist(),
+        "faces": piece.faces.ravel().tolist(),
+    }
+
+
+def _placed(corners: Vector, pose: NDArray[np.float32]) -> Vector:
+    """Corners of a body's frame in the world, the pose being position and quaternion."""
+    w, v = float(pose[3]), pose[4:].astype(float)
+    across = np.cross(v, corners)
+    placed: Vector = pose[:3] + corners + 2.0 * (w * across + np.cross(v, across))
+    return placed

@@ -1,0 +1,101 @@
+"""Start the viewer: a process of its own behind an address of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import secrets
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from simloop.master import SimloopError
+from simloop.models.robot import Obstacle, Robot, scene_mjcf
+from simloop.studio.view.board import Board
+from simloop.studio.view.live import ABOUT, Window
+
+LOOPBACK, PORT = "127.0.0.1", 8642
+
+
+@dataclass(frozen=True)
+class Playbill:
+    """What a page is told before anything moves: the scene as MJCF, its tools and home, where the tools are to go."""
+
+    scenario: str
+    title: str
+    mjcf: str
+    tools: tuple[str, ...]
+    home: tuple[float, ...]
+    goals: tuple[tuple[float, ...], ...] = ()
+    recorded: bool = False
+    seconds: float = 0.0
+    """How long a recorded run is."""
+
+
+def playbill_of(
+    name: str, title: str, robot: Robot, obstacles: tuple[Obstacle, ...], goals: Sequence[Sequence[float]] = ()
+) -> Playbill:
+    mjcf = scene_mjcf(robot, obstacles)
+    return Playbill(name, title, mjcf, robot.tools, robot.home, tuple(tuple(goal) for goal in goals))
+
+
+class Address:
+    """Where a page is found: bound at once, so that a busy port is known before anything runs."""
+
+    def __init__(self, host: str = LOOPBACK, port: int = PORT) -> None:
+        if not 0 <= port < 65536:
+            raise SimloopError(f"the port is {port}; it must be from 0 (any that is free) to 65535")
+        try:
+            family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+            self.socket = socket.socket(family, socket.SOCK_STREAM)
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self.socket.bind((host, port))
+            self.socket.listen()
+        except OSError as error:
+            raise SimloopError(f"the page cannot be served at {host} port {port}: {error.strerror or error}") from None
+        self.host, self.port = host, int(self.socket.getsockname()[1])
+        self.token = secrets.token_urlsafe(24)
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}/?token={self.token}"
+
+
+class Viewer:
+    """The viewer's process, from `open` to the end of the `with`."""
+
+    def __init__(self, address: Address, playbill: Playbill) -> None:
+        self._address, self.playbill = address, playbill
+        self._context = multiprocessing.get_context("spawn")
+        self._process: multiprocessing.process.BaseProcess | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None else self._process.pid
+
+    def open(self, shown: Mapping[str, Sequence[str]]) -> Window:
+        """Start the process; `shown` are the variables on the board, by name of their vector."""
+        from simloop.studio.view.server import serve_live
+
+        board = Board(self._context, ABOUT + sum(map(len, shown.values())))
+        ours, theirs = self._context.Pipe(duplex=False)
+        lengths = {name: len(variables) for name, variables in shown.items()}
+        self._process = self._context.Process(
+            target=serve_live, args=(self._address, self.playbill, lengths, board, theirs), daemon=True
+        )
+        self._process.start()
+        theirs.close()
+        return Window(board, ours, self._process.is_alive)
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._address.socket.close()
+        if self._process is not None and self._process.is_alive():
+            # A frozen one hears no polite signal.
+            self._process.kill()
+            self._process.join()

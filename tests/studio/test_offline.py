@@ -1,0 +1,145 @@
+"""What comes of recorded runs: comparisons, figures and motions for other programs."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from simloop.master import Result, SimloopError
+from simloop.models.arm import Arm
+from simloop.studio import scenarios
+from simloop.studio.archive import Archive, read_archive
+from simloop.studio.cli import main
+from simloop.studio.gltf import write_gltf
+from simloop.studio.runner import Request, run_to_folder
+from simloop.studio.side_by_side import find_parting, write_side_by_side
+from simloop.studio.view.stage import frame_rows
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("offline") / "yumi"
+    run_to_folder(Request(scenarios.load("yumi-step"), duration="1"), out, csv=False, command="simloop run")
+    return out
+
+
+@pytest.fixture(scope="module")
+def archive(folder: Path) -> Archive:
+    return read_archive(folder)
+
+
+def changed(archive: Archive, name: str, row: int, by: float) -> Archive:
+    columns = {key: column.copy() for key, column in archive.result.columns.items()}
+    columns[name][row:] += by
+    return replace(archive, result=Result(columns, complete=True))
+
+
+def test_two_runs_part_where_the_first_bit_differs(archive: Archive) -> None:
+    assert find_parting(archive.result, archive.result) is None
+    other = changed(changed(archive, "plant.v[3]", 70, 1e-9), "plant.q[2]", 50, 1e-15)
+    parting = find_parting(archive.result, other.result)
+    assert parting is not None
+    assert (parting.time, parting.name) == (0.25, "plant.q[2]")
+    assert parting.first == archive.result["plant.q[2]"][50]
+    assert parting.second == other.result["plant.q[2]"][50]
+
+
+def test_runs_of_two_step_sizes_are_compared_where_both_have_rows() -> None:
+    coarse = Result({"time": np.arange(5) / 2, "a": np.arange(5.0)}, complete=True)
+    fine = Result({"time": np.arange(9) / 4, "a": np.arange(9) / 2}, complete=True)
+    assert find_parting(coarse, fine) is None
+    with pytest.raises(SimloopError, match="no instant or no variable in common"):
+        find_parting(coarse, Result({"time": np.array([9.0]), "a": np.zeros(1)}, complete=True))
+
+
+def test_the_page_of_two_runs_names_the_parting_and_escapes_all(archive: Archive, tmp_path: Path) -> None:
+    other = changed(archive, "control.tau[1]", 100, 0.5)
+    other.record["parameters"] |= {"plant.note": "<script>alert(1)</script>"}
+    told = write_side_by_side(tmp_path / "two.html", archive, other)
+    page = (tmp_path / "two.html").read_text(encoding="utf-8")
+    assert told.startswith("The runs part first at 0.5 s, in control.tau[1]: ")
+    assert "<script>alert(1)" not in page
+
+
+def parts_of(path: Path) -> tuple[dict[str, Any], bytes]:
+    data = path.read_bytes()
+    magic, version, length = struct.unpack_from("<4sII", data)
+    assert (magic, version, length) == (b"glTF", 2, len(data))
+    size, kind = struct.unpack_from("<I4s", data, 12)
+    assert kind == b"JSON"
+    rest, kind = struct.unpack_from("<I4s", data, 20 + size)
+    assert kind == b"BIN\0"
+    assert 28 + size + rest == len(data)
+    return json.loads(data[20 : 20 + size]), data[28 + size :]
+
+
+def values_of(gltf: dict[str, Any], data: bytes, number: int) -> Any:
+    accessor = gltf["accessors"][number]
+    view = gltf["bufferViews"][accessor["bufferView"]]
+    assert view["byteOffset"] % 4 == 0
+    width = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}[accessor["type"]]
+    kind = {5126: "<f4", 5125: "<u4"}[accessor["componentType"]]
+    values = np.frombuffer(data, kind, accessor["count"] * width, view["byteOffset"]).reshape(-1, width)
+    assert view["byteLength"] == values.nbytes
+    np.testing.assert_array_equal(values.min(axis=0), np.array(accessor["min"], dtype=kind))
+    np.testing.assert_array_equal(values.max(axis=0), np.array(accessor["max"], dtype=kind))
+    return values
+
+
+def test_the_gltf_has_every_body_where_the_arm_had_it(archive: Archive, tmp_path: Path) -> None:
+    """Read by the specification alone, at the last picture, against MuJoCo's kinematics."""
+    write_gltf(tmp_path / "motion.glb", archive)
+    gltf, data = parts_of(tmp_path / "motion.glb")
+    animation, arm = gltf["animations"][0], Arm(archive.mjcf)
+    arm.kinematics(archive.result.vector("plant.q_true")[-1])
+    names = {arm.model.geom(i).name or arm.model.body(int(b)).name: int(b) for i, b in enumerate(arm.model.geom_bodyid)}
+    times = values_of(gltf, data, animation["samplers"][0]["input"])
+    np.testing.assert_allclose(times.ravel(), archive.result["time"][frame_rows(archive.result["time"])], rtol=1e-6)
+    for channel in animation["channels"]:
+        node = gltf["nodes"][channel["target"]["node"]]
+        body = names[gltf["nodes"][node["children"][0]]["name"]]
+        last = values_of(gltf, data, animation["samplers"][channel["sampler"]]["output"])[-1]
+        if channel["target"]["path"] == "translation":
+            np.testing.assert_allclose(last, arm.data.xpos[body], atol=1e-6)
+        else:
+            assert abs(np.dot(last, np.roll(arm.data.xquat[body], -1))) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_figure_is_the_same_file_each_time_and_holds_every_joint(folder: Path, tmp_path: Path) -> None:
+    texts = []
+    for name in ("a.svg", "b.svg"):
+        figure = ["plot", str(folder), "--figure", "force-difference", "-o", str(tmp_path / name)]
+        assert CliRunner().invoke(main, figure).exit_code == 0
+        texts.append((tmp_path / name).read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+    assert "left_1" in texts[0]
+    assert "right_6" in texts[0]
+    pdf = ["plot", str(folder), "--matrix", "-o", str(tmp_path / "m.pdf")]
+    assert CliRunner().invoke(main, pdf).exit_code == 0
+    assert (tmp_path / "m.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["plot", "F", "--figure", "forces", "-o", "x.pdf"], "no figure 'forces'"),
+        (["plot", "F", "-o", "x.pdf"], "name either one --figure"),
+        (["plot", "F", "--matrix", "-o", "x.docx"], "its name must end in .pdf, .svg or .png"),
+        (["export-gltf", "nowhere", "-o", "x.glb"], "'nowhere' holds no results that can be read"),
+        (["report", "F", "nowhere"], "'nowhere' holds no results that can be read"),
+        (["run", "sphere-step", "--replay", "F/run.json"], "is not a recorded session"),
+        (["run", "sphere-step", "--view", "--strict", "--pace", "1"], "--strict does not go with --view"),
+    ],
+)
+def test_bad_input_is_one_sentence(folder: Path, arguments: list[str], told: str) -> None:
+    places = [str(folder) + each[1:] if each[0] == "F" else each for each in arguments]
+    answer = CliRunner().invoke(main, places)
+    assert answer.exit_code == 2
+    assert told in answer.output
+    assert not Path("x.pdf").exists()

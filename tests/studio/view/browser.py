@@ -1,0 +1,161 @@
+"""A headless Chromium, spoken to by its own protocol over a WebSocket."""
+
+from __future__ import annotations
+
+import base64
+import io
+import itertools
+import json
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from websockets.sync.client import ClientConnection, connect
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--remote-debugging-port=0",
+    "--disable-background-timer-throttling",
+    "--disable-renderer-backgrounding",
+    "--disable-backgrounding-occluded-windows",
+)
+# A loaded machine may take this long for what takes a tenth of a second, s.
+PATIENCE = 60.0
+
+
+def program() -> str | None:
+    return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+
+
+@contextmanager
+def browser() -> Iterator[str]:
+    """Starts Chromium; gives the address at which it hears commands."""
+    chromium = program()
+    assert chromium is not None, "no Chromium; apt-get install chromium"
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        command = [chromium, *_FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            port_file = Path(profile) / "DevToolsActivePort"
+            wait_until(lambda: port_file.exists() and len(port_file.read_text().splitlines()) == 2, "Chromium starts")
+            port, path = port_file.read_text().splitlines()
+            yield f"ws://127.0.0.1:{port}{path}"
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def wait_until(condition: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any:
+    end = time.monotonic() + patience
+    while True:
+        found = condition()
+        if found:
+            return found
+        assert time.monotonic() < end, f"waited {patience:g} s in vain until: {what}"
+        time.sleep(0.05)
+
+
+class Page:
+    """A tab. Every address that it asks for is remembered in `requests`."""
+
+    def __init__(self, address: str, url: str, width: int = 1200, height: int = 800, before: str = "") -> None:
+        self._stack = ExitStack()
+        self._socket: ClientConnection = self._stack.enter_context(
+            connect(address, max_size=None, open_timeout=PATIENCE)
+        )
+        self._numbers = itertools.count(1)
+        self._session: str | None = None
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+        target = self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self._target = target
+        for domain in ("Page", "Runtime", "Network"):
+            self.call(f"{domain}.enable")
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        if before:
+            self.call("Page.addScriptToEvaluateOnNewDocument", source=before)
+        self.call("Page.navigate", url=url)
+        wait_until(lambda: self.run("document.readyState") == "complete", f"{url} is loaded")
+
+    def call(self, method: str, **parameters: Any) -> Any:
+        number = next(self._numbers)
+        message: dict[str, Any] = {"id": number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        self._socket.send(json.dumps(message))
+        while True:
+            answer = json.loads(self._socket.recv(timeout=PATIENCE))
+            if answer.get("id") == number:
+                assert "error" not in answer, answer
+                return answer["result"]
+            self._note(answer)
+
+    def _note(self, event: dict[str, Any]) -> None:
+        match event:
+            case {"method": "Network.requestWillBeSent", "params": {"request": {"url": url}}}:
+                self.requests.append(url)
+            case {"method": "Network.webSocketCreated", "params": {"url": url}}:
+                self.requests.append(url)
+            case {"method": "Runtime.exceptionThrown", "params": {"exceptionDetails": details}}:
+                self.errors.append(details.get("exception", {}).get("description", details["text"]))
+
+    def run(self, script: str) -> Any:
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def wait(self, script: str, patience: float = PATIENCE) -> Any:
+        return wait_until(lambda: self.run(script), script, patience)
+
+    def mouse(self, kind: str, x: float, y: float, modifiers: int = 0) -> None:
+        held = 0 if kind == "mouseReleased" else 1
+        place = {"x": x, "y": y, "button": "left", "buttons": held, "clickCount": 1, "modifiers": modifiers}
+        self.call("Input.dispatchMouseEvent", type=kind, **place)
+
+    def key(self, kind: str, key: str) -> None:
+        self.call("Input.dispatchKeyEvent", type=kind, key=key, text=key if kind == "keyDown" else "")
+
+    def picture(self) -> bytes:
+        """The page as a PNG file."""
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+
+    def pixels(self) -> NDArray[np.uint8]:
+        """Of the canvas `scene`, (height, width, 3)."""
+        script = """(() => { const c = document.getElementById("scene"), gl = c.getContext("webgl");
+            const p = new Uint8Array(4 * c.width * c.height);
+            gl.readPixels(0, 0, c.width, c.height, gl.RGBA, gl.UNSIGNED_BYTE, p);
+            let t = ""; for (let i = 0; i < p.length; i += 8192) t += String.fromCharCode(...p.subarray(i, i + 8192));
+            return [c.width, c.height, btoa(t)]; })()"""
+        width, height, text = self.run(script)
+        values = np.frombuffer(io.BytesIO(base64.b64decode(text)).read(), dtype=np.uint8)
+        return values.reshape(height, width, 4)[::-1, :, :3]
+
+    def close(self) -> None:
+        session, self._session = self._session, None
+        if session:
+            self.call("Target.closeTarget", targetId=self._target)
+        self._stack.close()

@@ -1,0 +1,55 @@
+"""What the tests of views share: a browser, a recorded run, and a live one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+from simloop.studio import scenarios
+from simloop.studio.runner import Request, run_to_folder
+
+from tests.studio.view.browser import browser, program
+
+Command = Callable[..., AbstractContextManager[tuple[str, subprocess.Popen[str]]]]
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[str]:
+    if program() is None and "SIMLOOP_NEEDS_BROWSER" not in os.environ:
+        pytest.skip("there is no Chromium here; apt-get install chromium")
+    with browser() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """YuMi's first two seconds, as a folder of results."""
+    folder = tmp_path_factory.mktemp("recorded") / "yumi"
+    request = Request(scenarios.load("yumi-step"), duration="2", settings={"plant.mass_error": 0.1})
+    run_to_folder(request, folder, csv=False, command="simloop run yumi-step")
+    return folder
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A command of simloop's that serves a page: its address, and its process."""
+    command = [sys.executable, "-u", "-c", "from simloop.studio.cli import main; main()", *arguments, "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("view: http://127.0.0.1:"), line + process.stdout.read()
+        yield line.split()[1], process
+    finally:
+        if process.poll() is None:
+            process.terminate()
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+        process.communicate()

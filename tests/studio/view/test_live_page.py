@@ -1,0 +1,178 @@
+"""The live page in a real browser: a person sees the arm move, steers it, breaks it, and lets go."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from simloop.studio.archive import Archive, read_archive
+from simloop.studio.redundant import trace_tool
+
+from tests.studio.view.browser import PATIENCE, Page
+from tests.studio.view.conftest import serving
+
+# A gamepad as the browser would report it, with its stick and its shoulder button in the test's hands.
+FAKE_GAMEPAD = """
+window.pad = {connected: true, axes: [0, 0, 0, 0], buttons: Array.from({length: 16}, () => ({pressed: false}))};
+navigator.getGamepads = () => [window.pad];
+"""
+
+
+def spot_of(page: Page, place: str) -> tuple[float, float]:
+    """Where on the page a place in the world is seen; `place` is a script."""
+    x, y = page.run(
+        f"(() => {{ const box = find('scene').getBoundingClientRect(), p = scene.project({place});"
+        " return [p[0] + box.left, p[1] + box.top]; })()"
+    )
+    return x, y
+
+
+def around(pixels: NDArray[np.uint8], x: float, y: float, reach: int = 60) -> NDArray[np.int32]:
+    left, top = max(0, round(x) - reach), max(0, round(y) - reach)
+    return pixels[top : top + 2 * reach, left : left + 2 * reach].astype(np.int32)
+
+
+def test_the_arm_is_seen_to_move_and_a_frozen_joint_holds(chromium: str, tmp_path: Path) -> None:
+    with serving("run", "yumi-step", "--view", "--pace", "0.5", "--out", str(tmp_path / "run")) as (url, process):
+        page = Page(chromium, url)
+        page.wait("picture !== null && operating()")
+        page.run("find('play').dataset.paused === 'false' && find('play').click()")
+        page.wait("picture[2] > 0")
+        spot = spot_of(page, "[...part('tools').subarray(0, 3)]")
+        before = page.pixels()
+        began = page.run("part('row')[0]")
+        page.run("find('play').click()")
+        page.wait(f"part('row')[0] > {began} + 1.5")
+        after = page.pixels()
+        assert np.abs(around(after, *spot) - around(before, *spot)).max() > 30
+        corner = np.abs(after[:40, -40:].astype(int) - before[:40, -40:]).max()
+        assert corner <= 2, "where there is no arm nothing changes"
+
+        page.run("chosen[0].kind.value = '2'; chosen[0].kind.dispatchEvent(new Event('change')); 0")
+        page.wait("part('plant.fault')[0] === 2")
+        page.wait("find('badges').textContent.includes('left_1: frozen')")
+        now = page.run("part('row')[0]")
+        page.wait(f"part('row')[0] > {now} + 0.3")
+        page.run("find('finish').click()")
+        assert process.wait(PATIENCE) == 0
+        assert not page.errors
+        page.close()
+    archive = read_archive(tmp_path / "run")
+    frozen = archive.result["plant.fault[1]"] == 2
+    moved = np.ptp(archive.result.vector("plant.q_true")[frozen], axis=0)
+    assert frozen.sum() > 0.2 * 200
+    assert moved[0] == 0.0
+    assert moved[1:].max() > 1e-3
+    assert archive.record["writes"][-1]["name"] == "plant.fault[1]"
+
+
+def steer_by_mouse(page: Page) -> None:
+    """Drag the gizmo's upward arrow, and keep holding it until the gripper has gone 2 cm."""
+    begin = page.run("part('tools')[2]")
+    x, y = spot_of(page, "add(gizmo.at, [0, 0, gizmo.size()])")
+    page.mouse("mousePressed", x, y)
+    for k in range(1, 11):
+        page.mouse("mouseMoved", x, y - 8 * k)
+    page.wait("part('planner.enable')[0] === 1")
+    page.wait(f"part('tools')[2] > {begin} + 0.02")
+
+
+def steer_by_gamepad(page: Page) -> None:
+    """With the shoulder button held, the left stick forward: along x."""
+    begin = page.run("part('tools')[0]")
+    page.run("pad.axes[1] = -1; 0")
+    time.sleep(0.3)
+    assert abs(page.run("part('tools')[0]") - begin) < 1e-3, "without the dead-man's switch nothing moves"
+    page.run("pad.buttons[5].pressed = true; 0")
+    page.wait(f"part('tools')[0] > {begin} + 0.02")
+    page.run("pad.buttons[5].pressed = false; 0")
+    page.wait("part('planner.enable')[0] === 0")
+
+
+def stopped_at(archive: Archive) -> list[int]:
+    """The rows in which the operator's switch was let go."""
+    return [int(k) + 1 for k in np.flatnonzero(np.diff(archive.result["planner.enable"].astype(int)) < 0)]
+
+
+def test_a_person_steers_the_gripper_and_the_session_replays_to_the_same_bytes(chromium: str, tmp_path: Path) -> None:
+    with serving("run", "mobile-teleop", "--view", "--out", str(tmp_path / "live")) as (url, process):
+        page = Page(chromium, url, before=FAKE_GAMEPAD)
+        page.wait("picture !== null && operating() && gizmo.at !== null")
+        steer_by_mouse(page)
+        # The page says nothing more, as when a cable is pulled: the loop must find out by itself.
+        page.run("socket.send = () => {}; 0")
+        page.wait("part('planner.enable')[0] === 0")
+        page.close()
+
+        page = Page(chromium, url, before=FAKE_GAMEPAD)
+        page.wait("picture !== null && operating() && gizmo.at !== null")
+        steer_by_gamepad(page)
+        page.run("find('finish').click()")
+        assert process.wait(PATIENCE) == 0
+        assert not page.errors
+        assert all(request.split("/")[2] == url.split("/")[2] for request in page.requests)
+        page.close()
+
+    archive = read_archive(tmp_path / "live")
+    tool = trace_tool_of(archive)
+    let_go = stopped_at(archive)
+    assert len(let_go) >= 2
+    for row in let_go:
+        # Let go, the gripper stops within the 0.1 s that its motion fades in, and smoothly: see the scenario's figures.
+        rest = tool[row + 30 : row + 35]
+        assert len(rest) < 2 or np.abs(np.diff(rest, axis=0)).max() * 200 < 2e-3
+    assert all(figure["ok"] for figure in archive.record["summary"].values() if "ok" in figure)
+
+    again = ["run", "mobile-teleop", "--replay", str(tmp_path / "live" / "operator.json"), "--out", str(tmp_path / "b")]
+    command = [sys.executable, "-c", "from simloop.studio.cli import main; main()", *again]
+    subprocess.run(command, check=True, capture_output=True)
+    same = [(tmp_path / folder / "signals.parquet").read_bytes() for folder in ("live", "b")]
+    assert same[0] == same[1]
+
+
+def trace_tool_of(archive: Archive) -> NDArray[np.float64]:
+    from simloop.models.robots.mobile import ROBOT
+
+    return trace_tool(ROBOT, archive.result).positions
+
+
+def test_a_link_is_pulled_by_hand(chromium: str, tmp_path: Path) -> None:
+    """Alt-drag pulls with a spring: an external force that lasts as long as the hand does."""
+    with serving("run", "sphere-guiding", "--view", "--out", str(tmp_path / "run"), "--duration", "60") as (
+        url,
+        process,
+    ):
+        page = Page(chromium, url)
+        page.wait("picture !== null && operating()")
+        alt = 1
+        x, y = spot_of(page, "[...scene.pose(scene.pieces.find(piece => !piece.standing).body).subarray(0, 3)]")
+        began = page.run("part('plant.q_true')[0]")
+        page.mouse("mousePressed", x, y, alt)
+        page.mouse("mouseMoved", x, y - 60, alt)
+        page.wait("part('plant.f_ext')[0] > 5")
+        page.wait(f"part('plant.q_true')[0] > {began} + 0.02")
+        page.mouse("mouseReleased", x, y - 60, alt)
+        page.wait("part('plant.f_ext')[0] === 0")
+        page.run("find('finish').click()")
+        assert process.wait(PATIENCE) == 0
+        page.close()
+
+
+def test_reset_begins_again_with_a_changed_parameter_and_tells_a_bad_one(chromium: str, tmp_path: Path) -> None:
+    with serving("run", "sphere-step", "--view", "--out", str(tmp_path / "run")) as (url, process):
+        page = Page(chromium, url)
+        page.wait("picture !== null && operating() && status.parameters")
+        begin_again = "find('more-name').value = '{}'; find('more-value').value = '{}'; find('again').click()"
+        page.wait("part('row')[0] > 0.5")
+        page.run(begin_again.format("plant.mass_error", "0.25"))
+        page.wait("Number(status.parameters['plant.mass_error']) === 0.25")
+        page.run(begin_again.format("plant.mass_error", "heavy"))
+        page.wait("status.notice && status.notice.includes(\"plant.mass_error cannot be 'heavy'\")")
+        page.run("find('more-name').value = ''; find('finish').click()")
+        assert process.wait(PATIENCE) == 0
+        page.close()
+    assert float(read_archive(tmp_path / "run").record["parameters"]["plant.mass_error"]) == 0.25

@@ -1,0 +1,41 @@
+"""The report in a real browser, from disk: it asks no network for anything, plays, and its graphs answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tests.studio.view.browser import Page
+
+
+def test_the_report_plays_from_disk_with_no_network(chromium: str, recorded: Path) -> None:
+    url = (recorded / "report.html").as_uri()
+    page = Page(chromium, url)
+    page.wait("document.body.dataset.frame === '0'")
+    before = page.pixels()
+    page.run("document.getElementById('play').click()")
+    page.wait("Number(document.body.dataset.frame) >= 30")
+    assert np.abs(page.pixels().astype(int) - before).max() > 30
+    assert page.run("document.querySelector('.cursor').style.left") != ""
+    assert not page.errors
+    assert [request for request in page.requests if not request.startswith(("data:", "blob:"))] == [url]
+    page.close()
+
+
+def test_scrubbing_and_graphs_share_one_time(chromium: str, recorded: Path) -> None:
+    page = Page(chromium, (recorded / "report.html").as_uri())
+    page.wait("document.body.dataset.frame === '0'")
+    page.run("time.value = 1.0; time.dispatchEvent(new Event('input')); 0")
+    assert page.run("document.body.dataset.frame") == "50"
+    place = page.run(
+        "(() => { const x = overTime[0]._fullLayout.xaxis;"
+        " return parseFloat(overTime[0].querySelector('.cursor').style.left) - x._offset - x.l2p(1.0); })()"
+    )
+    assert abs(place) < 0.5, "the graphs' cursor stands where the replay does"
+    page.run("Plotly.relayout(overTime[0], {'xaxis.range': [0.5, 1.5]}).then(() => 0)")
+    for other in ("overTime[1]", "overTime[overTime.length - 1]"):
+        page.wait(f"{other}._fullLayout.xaxis.range[0] === 0.5 && {other}._fullLayout.xaxis.range[1] === 1.5")
+    page.run("document.querySelector('.chips button').click()")
+    page.wait("figures[0].data.filter(t => t.meta === 0).every(t => t.visible === false)")
+    page.close()
