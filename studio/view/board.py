@@ -46,7 +46,7 @@ class Board:
         self._turn[0] += 1
 
     def tell(self, **words: Any) -> None:
-        """Replace the words; what is too long for the board is cut down to nothing but its first string."""
+        """Replace the words; where they are too long for the board, a notice of that stands in their place."""
         text = json.dumps(words).encode()
         if len(text) >= _WORDS:
             text = json.dumps({"notice": "there is more to tell than the board has room for"}).encode()
