@@ -35,7 +35,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c cffi_build/resolution.c tests/c/stress_gjk.c tests/c/gjk_checked.c
+	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c cffi_build/resolution.c cffi_build/executor.c tests/c/stress_gjk.c tests/c/gjk_checked.c
 	$(CC) $(WARN) -DPy_LIMITED_API=0x030b0000 -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') cffi_build/fmi2_shell.c
 
 unit: $(VENV)/.installed-test

@@ -7,7 +7,11 @@ from setuptools import Extension, setup
 warnings = [] if sys.platform == "win32" else ["-std=c11", "-Wall", "-Wextra", "-fvisibility=hidden"]
 
 setup(
-    cffi_modules=["cffi_build/gjk_build.py:ffibuilder", "cffi_build/resolution_build.py:ffibuilder"],
+    cffi_modules=[
+        "cffi_build/gjk_build.py:ffibuilder",
+        "cffi_build/resolution_build.py:ffibuilder",
+        "cffi_build/executor_build.py:ffibuilder",
+    ],
     ext_modules=[
         Extension(
             "simloop.fmus._shell",
