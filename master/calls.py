@@ -17,7 +17,7 @@ from simloop.master.fmu import FmuComponent
 from simloop.master.schedule import Operation, Restore, Save, Set, Step, Transfer
 from simloop.master.system import Connection, System
 from simloop.master.transform import Elementwise, Linear, Transform
-from simloop.master.values import bind_finite, limits
+from simloop.master.values import bind_finite
 
 # By the type of a variable, the kinds of call that get and set it.
 _REAL_2, _WHOLE_2 = (
@@ -30,6 +30,7 @@ _KINDS = {
     "Enumeration": _WHOLE_2,
     "Boolean": _WHOLE_2,
 }
+_INT_32 = np.iinfo(np.int32)
 _KINDS_3 = {"Float64": (lib.EXECUTOR_GET_REAL_3, lib.EXECUTOR_SET_REAL_3)}
 
 
@@ -187,7 +188,7 @@ class Calls:
             "values": _doubles(values),
         }
         if _kinds(instance)[kind] is _WHOLE_2:
-            low, high = limits(kind)
+            low, high = (0, 1) if kind == "Boolean" else (_INT_32.min, _INT_32.max)
             fields |= {"whole": whole, "low": low, "high": high}
         return f"{instance.PREFIX}{ending}", fields, (values, addresses, whole)
 
