@@ -10,7 +10,7 @@ WARN   := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only
 # Strict: the editable package is a folder of links, which mypy can resolve; a new file needs `make` again.
 EDITABLE := --config-settings editable_mode=strict --editable
 
-.PHONY: demo test lint unit stress fuzz wheel lowest bench bench-gjk docs clean
+.PHONY: demo test lint unit stress fuzz wheel lowest bench bench-gjk bench-masters docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/simloop run sphere-step --step 1/2000 --set plant.mass_error=0.1 --out runs/demo
@@ -85,9 +85,18 @@ bench-gjk: $(VENV)/.installed-test
 	$(PIP) install 'cmeel-eigen<4' 'matplotlib>=3.8'
 	$(BIN)/python benchmarks/gjk/run.py
 
+# cofmupy pins other versions of what simloop needs, so it is installed with only what its master imports, and the peers
+# live apart. ecospy needs Debian's libtbb12; where that is not, it is left out and the script says so.
+PEERS := $(PYTHON) -m venv .venv-peers && .venv-peers/bin/python -m pip --disable-pip-version-check -qq install
+
+bench-masters:
+	$(PEERS) . 'libcosimpy>=0.0.6' 'ecospy>=0.7.2' pandas confluent-kafka matplotlib
+	$(PEERS) --no-deps 'cofmupy>=1.0'
+	PYTHONPATH=. .venv-peers/bin/python benchmarks/masters.py docs/masters.md
+
 docs: $(VENV)/.installed
 	$(PIP) install $(EDITABLE) '.[docs]'
 	$(BIN)/python docs/make_pictures.py
 
 clean:
-	rm -rf $(VENV) .venv-wheel .venv-lowest build dist runs *.egg-info
+	rm -rf $(VENV) .venv-wheel .venv-lowest .venv-peers build dist runs *.egg-info
