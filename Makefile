@@ -35,7 +35,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c cffi_build/resolution.c cffi_build/executor.c tests/c/stress_gjk.c tests/c/gjk_checked.c
+	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c cffi_build/resolution.c cffi_build/executor.c tests/c/stress_gjk.c tests/c/gjk_checked.c tests/c/stress_executor.c
 	$(CC) $(WARN) -DPy_LIMITED_API=0x030b0000 -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') cffi_build/fmi2_shell.c
 
 unit: $(VENV)/.installed-test
@@ -44,7 +44,8 @@ unit: $(VENV)/.installed-test
 # Random and degenerate pairs against the definition: with the sanitisers on and every query's certificate checked, on
 # this machine's path and on the plain one; then at full speed.
 STRESS := tests/c/stress_gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c
-CHECKED := $(CC) -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(STRESS) tests/c/gjk_checked.c
+SANITISED := $(CC) -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+CHECKED := $(SANITISED) $(STRESS) tests/c/gjk_checked.c
 
 stress:
 	mkdir -p build/c
@@ -54,6 +55,8 @@ stress:
 	build/c/plain 20000
 	$(CC) -std=c11 -O3 $(STRESS) cffi_build/gjk.c -o build/c/stress -lm
 	build/c/stress 1000000
+	$(SANITISED) cffi_build/executor.c tests/c/stress_executor.c -o build/c/executor -lm
+	build/c/executor 2000
 
 fuzz: stress
 	for seed in $$(seq 2 21); do build/c/stress 1000000 $$seed || exit 1; done

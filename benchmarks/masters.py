@@ -2,7 +2,7 @@
 
 Springs of FMI 2.0 in a ring, each pulled by the position of the one before it; position and velocity of all are
 recorded after each step. Everybody makes Jacobi steps. Rounds alternate between the masters, because a machine is never
-quiet; what is told are medians. A rate is the difference of a long run and a short one, so that nobody's loading counts.
+quiet; what is told are medians. A rate is the difference of a long run and a short one, so that loading does not count.
 Every peer's record is compared with ours first. Given a file, writes the table between its two marks.
 """
 
