@@ -8,6 +8,7 @@ Every peer's record is compared with ours first. Given a file, writes the table 
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import statistics
@@ -21,6 +22,7 @@ from fractions import Fraction
 from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from fmpy import simulate_fmu
@@ -29,6 +31,7 @@ from numpy.typing import NDArray
 from simloop.master import Claimed, FmuComponent, System, jacobi, run
 from simloop.master.binding import INTERPRETED, Executor
 from simloop.master.executor import COMPILED
+from simloop.master.fmi import FmiInstance
 from simloop.master.ssp import write_ssp
 
 from tests.units.build import compile_unit, recipe, write_unit
@@ -278,18 +281,45 @@ def describe(tables: dict[int, dict[str, tuple[float, float]]]) -> str:
     return "\n".join(lines)
 
 
+def least_cost(setup: Setup) -> float:
+    """What a macro step of ours costs, µs. Other work on the machine only adds, so the least times count."""
+    long = OURS.steps(setup.count)
+    short = long // SHORT_PART
+    times = [(OURS.drive(setup, long)[0], OURS.drive(setup, short)[0]) for _ in range(ROUNDS)]
+    return 1e6 * (min(one for one, _ in times) - min(other for _, other in times)) / (long - short)
+
+
 def fit(folder: Path, unit: Path) -> str:
-    """The line through what a macro step of ours costs. Other work on the machine only adds, so the least counts."""
-    rounds = [[1e6 / rate(OURS, Setup(count, folder, unit)) for count in FITTED] for _ in range(ROUNDS)]
-    cost = np.array(rounds).min(axis=0)
-    size = np.array(FITTED, dtype=np.float64)
-    # Weighted by 1 / cost: the relative error of each size counts alike.
-    slope, base = np.polyfit(size, cost, 1, w=1.0 / cost)
-    table = ["| units, and as many connections | µs a macro step | µs by the line |", "| ---: | ---: | ---: |"]
-    for count, one in zip(FITTED, cost, strict=True):
-        table.append(f"| {count} | {one:.2f} | {base + slope * count:.2f} |")
-    line = f"The line: {base:.2f} µs + {slope:.3f} µs for each unit with its connection."
-    return "\n".join([*table, "", line])
+    """The line through what a macro step of ours costs; and what it costs when all units share one library."""
+    rings = [Setup(count, folder, unit) for count in FITTED]
+    own = np.array([least_cost(ring) for ring in rings])
+    first = FmuComponent("first", unit, trust=Claimed())
+
+    def share(instance: FmiInstance) -> ctypes.CDLL:
+        return ctypes.CDLL(first.instance._library._name)
+
+    with patch.object(FmiInstance, "_load", share):
+        shared = np.array([least_cost(ring) for ring in rings])
+    lines = [
+        "| units, and as many connections | µs a macro step | by the line | one library for all | by the line |",
+        "| ---: | ---: | ---: | ---: | ---: |",
+    ]
+    (slope, base), (slope_shared, base_shared) = line(own), line(shared)
+    for i, count in enumerate(FITTED):
+        on_lines = base + slope * count, base_shared + slope_shared * count
+        lines.append(f"| {count} | {own[i]:.2f} | {on_lines[0]:.2f} | {shared[i]:.2f} | {on_lines[1]:.2f} |")
+    lines += [
+        "",
+        f"The lines: {base:.2f} µs + {slope:.3f} µs for each unit with its connection; with one library for all",
+    ]
+    lines.append(f"{base_shared:.2f} µs + {slope_shared:.3f} µs.")
+    return "\n".join(lines)
+
+
+def line(cost: Columns) -> tuple[float, float]:
+    """Slope and base; weighted by 1 / cost, so that the relative error of each size counts alike."""
+    slope, base = np.polyfit(np.array(FITTED, dtype=np.float64), cost, 1, w=1.0 / cost)
+    return float(slope), float(base)
 
 
 def main() -> None:

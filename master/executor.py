@@ -23,7 +23,7 @@ from simloop.master.system import System
 # A call of the compiled loop should come back within this many seconds, so that Ctrl-C is heard.
 PATIENCE = 0.05
 # No more macro steps in one call.
-MOST_STEPS = 4096
+MOST_STEPS = 1024
 # Whole numbers below this are doubles too.
 EXACT = 2**53
 

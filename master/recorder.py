@@ -12,7 +12,8 @@ from simloop.master.result import Result
 from simloop.master.system import System
 from simloop.master.values import TYPES, is_number
 
-_CHUNK_ROWS = 16384
+# Few enough that a chunk stays near the processor while columns are made of it.
+_CHUNK_ROWS = 1024
 
 
 class Recorder:
@@ -68,8 +69,11 @@ class Recorder:
 
     def rows(self) -> Vector:
         """All that was committed, a row a step."""
-        rows = self._chunks[:-1] + [chunk[: self._used] for chunk in self._chunks[-1:]]
+        rows = self._filled()
         return np.concatenate(rows) if rows else np.empty((0, len(self.row)))
+
+    def _filled(self) -> list[Vector]:
+        return self._chunks[:-1] + [chunk[: self._used] for chunk in self._chunks[-1:]]
 
     def take(self, rows: Vector) -> None:
         """Go on after these rows."""
@@ -82,8 +86,11 @@ class Recorder:
             self._used = _CHUNK_ROWS
 
     def result(self, account: Account, *, complete: bool) -> Result:
-        table = self.rows()
-        columns = {
-            name: np.ascontiguousarray(table[:, place]).astype(kind) for name, (place, kind) in self._columns.items()
-        }
+        chunks = self._filled()
+        columns = {name: np.empty(sum(map(len, chunks)), kind) for name, (_, kind) in self._columns.items()}
+        first = 0
+        for chunk in chunks:
+            for name, (place, _) in self._columns.items():
+                columns[name][first : first + len(chunk)] = chunk[:, place]
+            first += len(chunk)
         return Result(columns, complete=complete, account=account)
