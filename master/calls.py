@@ -82,7 +82,7 @@ class Calls:
         self._system = system
         self._slots: dict[str, Any] = {}
         self._operation = 0
-        self.list: list[Call] = []
+        self.made: list[Call] = []
         self.units: dict[str, tuple[FmiInstance, Any]] = {}
         """By name, the instance and the cell in which the loop keeps its time."""
 
@@ -204,7 +204,7 @@ class Calls:
     ) -> None:
         instance, time = self.units[name]
         common = {"unit": ffi.cast("void *", instance.handle.value), "time": time}
-        self.list.append(Call(self._operation, common | fields, judge, kept))
+        self.made.append(Call(self._operation, common | fields, judge, kept))
 
 
 def _kinds(instance: FmiInstance) -> dict[str, tuple[int, int]]:

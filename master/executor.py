@@ -70,17 +70,17 @@ class CompiledLoop:
         calls = Calls(system)
         for operation in schedule:
             calls.add(operation)
-        self.schedule_count = len(calls.list)
+        schedule_count = len(calls.made)
         if recorder is not None:
             for name, variables, place in recorder.reads:
                 calls.get(name, variables, place)
         self._schedule, self._account = schedule, account
-        self._calls: Sequence[Call] = tuple(calls.list)
+        self._calls: Sequence[Call] = tuple(calls.made)
         self._units = tuple(calls.units.values())
         self._counts = [(account.of(name), counts) for name, counts in tally(schedule).items()]
         self._array = ffi.new("executor_call[]", [call.fields for call in self._calls])
-        self.c = ffi.new("executor *", {"calls": self._array, "count": len(self._calls)})
-        self.c.schedule_count = self.schedule_count
+        counts = {"schedule_count": schedule_count, "count": len(self._calls)}
+        self.c = ffi.new("executor *", {"calls": self._array, **counts})
 
     def run(self, steps: int, h: float) -> None:
         """Make so many macro steps. `c.done` are those that were, when one cannot be."""
