@@ -20,12 +20,9 @@ from simloop.master.transform import Elementwise, Linear, Transform
 from simloop.master.values import bind_finite
 
 # By the type of a variable, the kinds of call that get and set it.
-_REAL_2, _WHOLE_2 = (
-    (lib.EXECUTOR_GET_REAL_2, lib.EXECUTOR_SET_REAL_2),
-    (lib.EXECUTOR_GET_WHOLE_2, lib.EXECUTOR_SET_WHOLE_2),
-)
-_KINDS = {
-    "Real": _REAL_2,
+_WHOLE_2 = (lib.EXECUTOR_GET_WHOLE_2, lib.EXECUTOR_SET_WHOLE_2)
+_KINDS_2 = {
+    "Real": (lib.EXECUTOR_GET_REAL_2, lib.EXECUTOR_SET_REAL_2),
     "Integer": _WHOLE_2,
     "Enumeration": _WHOLE_2,
     "Boolean": _WHOLE_2,
@@ -208,7 +205,7 @@ class Calls:
 
 
 def _kinds(instance: FmiInstance) -> dict[str, tuple[int, int]]:
-    return _KINDS_3 if instance.PREFIX == "fmi3" else _KINDS
+    return _KINDS_3 if instance.PREFIX == "fmi3" else _KINDS_2
 
 
 def _function(instance: FmiInstance, ending: str) -> dict[str, Any]:
