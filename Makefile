@@ -11,7 +11,7 @@ WARN   := -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Werror -fsyntax-only
 # Strict: the editable package is a folder of links, which mypy can resolve; a new file needs `make` again.
 EDITABLE := --config-settings editable_mode=strict --editable
 
-.PHONY: demo view gallery test lint unit stress fuzz wheel lowest bench bench-gjk docs clean
+.PHONY: demo view gallery test lint unit stress fuzz wheel lowest bench bench-gjk bench-masters docs clean
 
 demo: $(VENV)/.installed
 	$(BIN)/simloop run sphere-step --step 1/2000 --set plant.mass_error=0.1 --out runs/demo --open
@@ -45,7 +45,7 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c cffi_build/resolution.c cffi_build/native_*.c tests/c/stress_gjk.c tests/c/gjk_checked.c tests/c/fmi_host.c
+	$(CC) $(WARN) -O2 cffi_build/gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c cffi_build/resolution.c cffi_build/executor.c cffi_build/native_*.c tests/c/*.c
 	$(CC) $(WARN) -DPy_LIMITED_API=0x030b0000 -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))') cffi_build/fmi2_*.c
 
 unit: $(VENV)/.installed-test
@@ -54,7 +54,8 @@ unit: $(VENV)/.installed-test
 # Random and degenerate pairs against the definition: with the sanitisers on and every query's certificate checked, on
 # this machine's path and on the plain one; then at full speed.
 STRESS := tests/c/stress_gjk.c cffi_build/gjk_motion.c cffi_build/gjk_scene.c
-CHECKED := $(CC) -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all $(STRESS) tests/c/gjk_checked.c
+SANITISED := $(CC) -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all
+CHECKED := $(SANITISED) $(STRESS) tests/c/gjk_checked.c
 
 stress:
 	mkdir -p build/c
@@ -64,6 +65,8 @@ stress:
 	build/c/plain 20000
 	$(CC) -std=c11 -O3 $(STRESS) cffi_build/gjk.c -o build/c/stress -lm
 	build/c/stress 1000000
+	$(SANITISED) cffi_build/executor.c tests/c/stress_executor.c -o build/c/executor -lm
+	build/c/executor 2000
 
 fuzz: stress
 	for seed in $$(seq 2 21); do build/c/stress 1000000 $$seed || exit 1; done
@@ -96,6 +99,15 @@ bench-gjk: $(VENV)/.installed-test
 	$(PIP) install 'cmeel-eigen<4' 'matplotlib>=3.8'
 	$(BIN)/python benchmarks/gjk/run.py
 
+# cofmupy pins other versions of what simloop needs, so it is installed with only what its master imports, and the peers
+# live apart. ecospy needs Debian's libtbb12; where that is not, it is left out and the script says so.
+PEERS := $(PYTHON) -m venv .venv-peers && .venv-peers/bin/python -m pip --disable-pip-version-check -qq install
+
+bench-masters:
+	$(PEERS) . 'libcosimpy>=0.0.6' 'ecospy>=0.7.2' pandas confluent-kafka matplotlib
+	$(PEERS) --no-deps 'cofmupy>=1.0'
+	PYTHONPATH=. .venv-peers/bin/python benchmarks/masters.py docs/masters.md
+
 # The README's pictures; those of pages need Chromium.
 docs: $(VENV)/.installed-test
 	$(BIN)/python docs/make_pictures.py
@@ -105,4 +117,4 @@ gallery: $(VENV)/.installed-test
 	$(BIN)/python docs/make_gallery.py
 
 clean:
-	rm -rf $(VENV) .venv-wheel .venv-lowest build dist runs *.egg-info
+	rm -rf $(VENV) .venv-wheel .venv-lowest .venv-peers build dist runs *.egg-info

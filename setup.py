@@ -26,7 +26,11 @@ native = Extension(
 )
 
 setup(
-    cffi_modules=["cffi_build/gjk_build.py:ffibuilder", "cffi_build/resolution_build.py:ffibuilder"],
+    cffi_modules=[
+        "cffi_build/gjk_build.py:ffibuilder",
+        "cffi_build/resolution_build.py:ffibuilder",
+        "cffi_build/executor_build.py:ffibuilder",
+    ],
     ext_modules=[shell] if on_windows else [shell, native],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

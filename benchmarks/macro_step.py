@@ -2,10 +2,11 @@
 run, and against real time at 2 kHz.
 
 For the sphere and for the YuMi's 14 joints, on FMU files, with on-line planner, collision detector and rollback.
-Prints medians over interleaved rounds. "FMUs alone" is the list of raw FMI calls of one macro step, recording
-included, made one after the other in a bare loop; "crossing" is what as many ctypes calls of an empty function cost,
-which is neither the units' nor the master's work. Then where each microsecond goes, operation by operation; looking at
-the clock so often makes the whole a little slower.
+Prints medians over interleaved rounds. The master makes the macro step in C, or interpreted, call by call; both come
+back to Python after each. "FMUs alone" is the list of raw FMI calls of one macro step, recording included, made one
+after the other in a bare loop; "crossing" is what as many ctypes calls of an empty function cost, which is not the
+units' work. Then where each microsecond goes, operation by operation, interpreted; looking at the clock so often makes
+the whole a little slower.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from simloop.fmus.export import build
 from simloop.master import Account, Claimed, FmuComponent, Set, System, Transfer, simulation_in_the_loop
-from simloop.master.binding import Binding
+from simloop.master.binding import INTERPRETED, Binding, Executor
+from simloop.master.executor import COMPILED, CompiledFlat
 from simloop.master.initialization import initialize
 from simloop.master.recorder import Recorder
 from simloop.master.schedule import Operation, written_inputs
@@ -51,7 +54,7 @@ class RawCalls:
 
 
 def make_loop(
-    robot: Robot, folder: Path, raw: RawCalls | None = None, *, timed: bool = False
+    robot: Robot, folder: Path, executor: Executor, raw: RawCalls | None = None, *, timed: bool = False
 ) -> tuple[Callable[[], None], System, list[tuple[str, Callable[[], None]]]]:
     """A call that makes one macro step and commits it, and its parts in order, with a name each."""
     system = System()
@@ -67,19 +70,23 @@ def make_loop(
     system.set("plant.mass_error", 0.1)
     system.set("planner.goal[3]", 1.0)
     schedule = simulation_in_the_loop(system)
-    binding = Binding(system, Account(timed=timed))
+    binding = Binding(system, Account(timed=timed), executor)
     stepper = binding.bind(schedule)
     actions = binding.actions(schedule)
     binding.clock.h = H
     recorder = Recorder(system, skip=written_inputs(schedule))
+    recording = stepper.recording(recorder, Fraction(1, 2000)) if isinstance(stepper, CompiledFlat) else None
     initialize(system)
     step = 0
 
     def macro_step() -> None:
         nonlocal step
-        stepper.advance(step / 2000, H)
+        if recording is not None:
+            recording.run(step, 1)
+        else:
+            stepper.advance(step / 2000, H)
+            recorder.commit((step + 1) / 2000)
         step += 1
-        recorder.commit(step / 2000)
 
     names = [name for operation in schedule for name in names_of(operation)]
     parts = [*zip(names, actions, strict=True), ("record", lambda: recorder.commit(0.0))]
@@ -107,13 +114,14 @@ def time_of(work: Callable[[], None]) -> float:
 
 def measure(robot: Robot, folder: Path) -> None:
     raw = RawCalls()
-    listened, listened_system, _ = make_loop(robot, folder, raw)
+    listened, listened_system, _ = make_loop(robot, folder, INTERPRETED, raw)
     listened()
     raw.made.clear()
     listened()
     calls = tuple(raw.made)
-    macro_step, system, _ = make_loop(robot, folder)
-    timed_step, timed_system, _ = make_loop(robot, folder, timed=True)
+    compiled_step, compiled_system, _ = make_loop(robot, folder, COMPILED)
+    macro_step, system, _ = make_loop(robot, folder, INTERPRETED)
+    timed_step, timed_system, _ = make_loop(robot, folder, INTERPRETED, timed=True)
     empty = listened_system.components["plant"].instance.optional("fmi2GetVersion")  # type: ignore[attr-defined]
 
     def bare() -> None:
@@ -124,23 +132,26 @@ def measure(robot: Robot, folder: Path) -> None:
         for _, arguments in calls:
             empty(*arguments)
 
-    rounds = [(time_of(macro_step), time_of(bare), time_of(crossing), time_of(timed_step)) for _ in range(ROUNDS)]
-    whole, alone, across, timed = (1e6 * statistics.median(column) / STEPS for column in zip(*rounds, strict=True))
-    units = alone - across
+    works = (compiled_step, macro_step, bare, crossing, timed_step)
+    rounds = [[time_of(work) for work in works] for _ in range(ROUNDS)]
+    compiled, whole, alone, across, timed = (1e6 * statistics.median(c) / STEPS for c in zip(*rounds, strict=True))
+    units, gain = alone - across, statistics.median(row[1] / row[0] for row in rounds)
     print(f"{robot.name}: {len(robot.home)} joints, {len(calls)} FMI calls a macro step")
-    print(f"  macro step                  {whole:7.1f} us   {1e6 * H / whole:5.2f} times as fast as real time at 2 kHz")
-    print(f"  FMUs alone                  {alone:7.1f} us   ratio macro step / FMUs alone {whole / alone:5.2f}")
+    print(f"  macro step, compiled        {compiled:7.1f} us   {1e6 * H / compiled:5.2f} times real time at 2 kHz")
+    print(f"  macro step, interpreted     {whole:7.1f} us   median of the rounds, interpreted / compiled {gain:5.2f}")
+    print(f"  FMUs alone                  {alone:7.1f} us   compiled / alone {compiled / alone:5.2f}, ", end="")
+    print(f"interpreted / alone {whole / alone:5.2f}")
     print(f"  of that crossing ctypes     {across:7.1f} us")
-    print(f"  master's share              {100 * (whole - alone) / whole:7.1f} %   ", end="")
-    print(f"with ctypes counted as the master's {100 * (whole - units) / whole:5.1f} %")
-    print(f"  with a timed account        {timed:7.1f} us   ratio timed / not timed {timed / whole:5.3f}")
-    for each in (system, timed_system, listened_system):
+    print(f"  all but the units' own work {100 * (compiled - units) / compiled:7.1f} % compiled, ", end="")
+    print(f"{100 * (whole - units) / whole:5.1f} % interpreted")
+    print(f"  with a timed account        {timed:7.1f} us   ratio timed / not timed, interpreted {timed / whole:5.3f}")
+    for each in (compiled_system, system, timed_system, listened_system):
         each.close()
 
 
 def measure_parts(robot: Robot, folder: Path) -> None:
     """Where each microsecond goes."""
-    _, system, parts = make_loop(robot, folder)
+    _, system, parts = make_loop(robot, folder, INTERPRETED)
     spent = {name: 0.0 for name, _ in parts}
     for step in range(STEPS * 5 + 1):
         for name, action in parts:

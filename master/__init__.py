@@ -2,6 +2,7 @@
 
 from simloop.master.account import Account
 from simloop.master.adaptive import Adaptive, Tolerance
+from simloop.master.binding import INTERPRETED
 from simloop.master.checkpoint import Checkpoint
 from simloop.master.component import Component, ObjectComponent, Variable
 from simloop.master.errors import (
@@ -17,6 +18,7 @@ from simloop.master.errors import (
     ZenoError,
 )
 from simloop.master.events import Event, Located, Values
+from simloop.master.executor import COMPILED
 from simloop.master.extrapolation import HOLD, LINEAR, QUADRATIC, Extrapolation
 from simloop.master.fmu import FmuComponent
 from simloop.master.function import FunctionComponent
@@ -36,7 +38,9 @@ from simloop.master.system import System
 from simloop.master.trust import Claimed, Verified
 
 __all__ = [
+    "COMPILED",
     "HOLD",
+    "INTERPRETED",
     "LINEAR",
     "QUADRATIC",
     "Account",

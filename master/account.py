@@ -28,6 +28,13 @@ class Counts:
         """Steps that no rollback has undone."""
         return self.steps - self.undone
 
+    def add(self, counts: Counts, times: int) -> None:
+        """The steps, saves and rollbacks of `counts`, so many times."""
+        self.steps += times * counts.steps
+        self.undone += times * counts.undone
+        self.saves += times * counts.saves
+        self.rollbacks += times * counts.rollbacks
+
     def roll_back(self, standing: int) -> None:
         """To when so many steps stood."""
         self.undone = self.steps - standing

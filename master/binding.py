@@ -56,6 +56,22 @@ def innermost(algorithm: Algorithm | Schedule) -> Schedule:
     return algorithm
 
 
+class Executor(Protocol):
+    """How a flat schedule is carried out."""
+
+    def bind(self, schedule: Schedule, binding: Binding) -> Stepper: ...
+
+
+class Interpreted:
+    """Call by call."""
+
+    def bind(self, schedule: Schedule, binding: Binding) -> Stepper:
+        return Flat(binding.actions(schedule), binding.clock)
+
+
+INTERPRETED = Interpreted()
+
+
 class Binding:
     """What the parts of a bound algorithm share.
 
@@ -63,9 +79,10 @@ class Binding:
     components that cannot be rolled back, once a step stands.
     """
 
-    def __init__(self, system: System, account: Account) -> None:
+    def __init__(self, system: System, account: Account, executor: Executor = INTERPRETED) -> None:
         self.system = system
         self.account = account
+        self._executor = executor
         self.clock = Clock()
         self.memories: list[Vector] = []
         self.last: list[Action] = []
@@ -78,19 +95,16 @@ class Binding:
         schedule = innermost(algorithm)
         check_schedule(self.system, schedule)
         self.system.check(written_inputs(schedule))
-        return self._flat(algorithm) if isinstance(algorithm, tuple) else algorithm.bind(self)
+        return self._executor.bind(algorithm, self) if isinstance(algorithm, tuple) else algorithm.bind(self)
 
     def bind_inner(self, algorithm: Algorithm | Schedule) -> Stepper:
         """An algorithm whose steps may be undone: what cannot be is split off, to be stepped last."""
         if not isinstance(algorithm, tuple):
             return algorithm.bind(self)
         body, last = split(self.system, algorithm)
-        stepper = self._flat(body)
+        stepper = self._executor.bind(body, self)
         self.last += self.actions(last)
         return stepper
-
-    def _flat(self, schedule: Schedule) -> Flat:
-        return Flat(self.actions(schedule), self.clock)
 
     def snapshot(self) -> Snapshot:
         """Of all that can be rolled back, with what the steppers bound so far remember."""

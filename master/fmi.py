@@ -60,6 +60,8 @@ class FmiInstance:
     PREFIX: ClassVar[str]
     PLATFORM: ClassVar[str]
     ACCESS: ClassVar[Mapping[str, tuple[str, Any]]]
+    plain: bool
+    """Whether its functions can be called straight, with no change of mode between."""
 
     def __init__(self, name: str, description: Description, folder: Path, path: Path) -> None:
         self.name, self.description, self.folder, self.path = name, description, folder, path
@@ -80,7 +82,7 @@ class FmiInstance:
             fmpy.freeLibrary(self._library._handle)
             raise UnitError(name, f"{self.PREFIX}Instantiate", f"{str(path)!r}: {reason}")
         self.handle = ctypes.c_void_p(instance)
-        self._get_state, self._set_state = self._state_function("Get"), self._state_function("Set")
+        self._get_state, self._set_state = self.state_function("Get"), self.state_function("Set")
 
     @abstractmethod
     def _instantiate(self) -> int | None:
@@ -98,6 +100,10 @@ class FmiInstance:
 
     @abstractmethod
     def step(self, time: float, h: float) -> float: ...
+
+    @abstractmethod
+    def judge_step(self, status: int, h: float) -> float:
+        """How far a step of h s from `time` came, whose answer was more than ok."""
 
     @abstractmethod
     def _arguments(self, kind: str, buffer: NDArray[Any]) -> tuple[Any, ...]:
@@ -198,11 +204,16 @@ class FmiInstance:
 
     def save(self, into: SavedState | None = None) -> SavedState:
         if into is None:
-            into = SavedState()
-            self._slots.append(into)
+            into = self.new_slot()
         self.call(self._get_state, ctypes.byref(into.pointer))
         into.time = self.time
         return into
+
+    def new_slot(self) -> SavedState:
+        """Room for a state, which the instance frees at its end."""
+        slot = SavedState()
+        self._slots.append(slot)
+        return slot
 
     def restore(self, state: SavedState) -> None:
         self.call(self._set_state, state.pointer)
@@ -223,14 +234,14 @@ class FmiInstance:
         self._slots.append(state)
         return state
 
-    def _state_function(self, verb: str) -> str:
+    def state_function(self, verb: str) -> str:
         return f"fmi2{verb}FMUstate" if self.PREFIX == "fmi2" else f"fmi3{verb}FMUState"
 
     def release(self) -> None:
         """Free what the unit holds, and the library. No call may follow."""
         if self.dead:
             return
-        free = self.functions.get(self._state_function("Free"))
+        free = self.functions.get(self.state_function("Free"))
         for slot in self._slots:
             if free is not None and slot.pointer:
                 free(self.handle, ctypes.byref(slot.pointer))

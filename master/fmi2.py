@@ -55,6 +55,7 @@ class Fmi2Instance(FmiInstance):
         )
 
     def _instantiate(self) -> int | None:
+        self.plain = True
         self.input_derivatives = HIGHEST_DERIVATIVE if self.description.abilities.canInterpolateInputs else 0
         self._callbacks = fmi2CallbackFunctions()
         self._callbacks.logger = _LOGGER
@@ -109,10 +110,15 @@ class Fmi2Instance(FmiInstance):
         # The last argument promises never to restore an earlier state; no such promise is made.
         status = self.functions["fmi2DoStep"](self.handle, self._c_time, self._c_h, self._no)
         if status:
-            if status == DISCARD:
-                return self._came_until(h)
-            self.check("fmi2DoStep", status)
+            return self.judge_step(status, h)
         self.time = time + h
+        return h
+
+    def judge_step(self, status: int, h: float) -> float:
+        if status == DISCARD:
+            return self._came_until(h)
+        self.check("fmi2DoStep", status)
+        self.time += h
         return h
 
     def _came_until(self, h: float) -> float:

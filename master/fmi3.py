@@ -62,6 +62,7 @@ class Fmi3Instance(FmiInstance):
     def _instantiate(self) -> int | None:
         yes, no, nothing = ctypes.c_bool(True), ctypes.c_bool(False), ctypes.c_void_p()
         self._has_events = bool(self.description.abilities.hasEventMode)
+        self.plain = not self._has_events and not self.description.periods
         self._in_event_mode = False
         self.ticked: frozenset[int] = frozenset()
         self._clocks = [
@@ -71,6 +72,7 @@ class Fmi3Instance(FmiInstance):
         self._discrete = {v.reference for v in self.description.variables.values() if v.variability in in_events}
         self._c_time, self._c_h, self._until = ctypes.c_double(), ctypes.c_double(), ctypes.c_double()
         self._event, self._end, self._early = ctypes.c_bool(), ctypes.c_bool(), ctypes.c_bool()
+        self.answer: tuple[Any, ...] = (self._event, self._end, self._early, self._until)
         self._no = no
         resources = self.folder / "resources"
         instantiate = self.functions["fmi3InstantiateCoSimulation"]
@@ -232,11 +234,14 @@ class Fmi3Instance(FmiInstance):
             ctypes.byref(self._early),
             ctypes.byref(self._until),
         )
+        return self.judge_step(status, h)
+
+    def judge_step(self, status: int, h: float) -> float:
+        time, done = self.time, h
         if status and status != DISCARD:
             self.check("fmi3DoStep", status)
         if self._end.value:
             raise UnitError(self.name, "fmi3DoStep", self.said("it asks to end the simulation"), time)
-        done = h
         if status == DISCARD or self._early.value:
             self.messages.clear()
             came = self._until.value - time

@@ -180,10 +180,15 @@ class FmuComponent:
 
     def _fits(self, kind: str, variables: list[Variable], places: list[int], array: Vector) -> bool:
         """Whether the unit can be given `array` itself: doubles, in order, arrays whole."""
-        if self.instance.ACCESS[kind][1] is not np.float64 or places != list(range(len(array))):
-            return False
-        whole = [(v.reference, i) for v in variables if v.index == 0 for i in range(v.size)]
-        return [(v.reference, v.index) for v in variables] == whole
+        in_order = places == list(range(len(array)))
+        return self.instance.ACCESS[kind][1] is np.float64 and in_order and _are_whole(variables)
+
+    def references(self, names: Sequence[str]) -> tuple[str, list[int]] | None:
+        """The type of these variables and the references by which one call moves them; None where it takes more."""
+        variables = [find_variable(self, name) for name in names]
+        if len({v.type for v in variables}) != 1 or not _are_whole(variables):
+            return None
+        return variables[0].type, _whole_references(variables)
 
     def bind(
         self, kind: str, variables: list[Variable], *, writing: bool
@@ -234,6 +239,12 @@ def _in_turn(moves: list[Action]) -> Action:
             move()
 
     return move_all
+
+
+def _are_whole(variables: list[Variable]) -> bool:
+    """Whether the elements of arrays are all there, in order."""
+    whole = [(v.reference, i) for v in variables if v.index == 0 for i in range(v.size)]
+    return [(v.reference, v.index) for v in variables] == whole
 
 
 def _whole_references(variables: list[Variable]) -> list[int]:

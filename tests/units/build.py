@@ -200,6 +200,8 @@ def recipe(name: str) -> tuple[str, list[str], str]:
             return "spring3.c", [], springs
         case "springs_early":
             return "spring3.c", ["RETURNS_EARLY"], springs
+        case "springs_claim":
+            return "spring3.c", ["CLAIMS_EARLY"], springs
         case "springs_discards":
             return "spring3.c", ["DISCARDS"], springs
         case "types3":
