@@ -1,4 +1,4 @@
-"""What happened in a run and when: what was written, what failed, what touched."""
+"""What happened in a run and when: what was written, what failed, what touched, which steps were rejected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_OF_A_KIND = 40
 
 @dataclass(frozen=True)
 class Event:
-    """An instant, s, its kind (mark, write, fault or contact) and its cause in words."""
+    """An instant, s, its kind (mark, write, fault, contact, event or rejected) and its cause in words."""
 
     time: float
     kind: str
@@ -35,8 +35,18 @@ def events_of(result: Result, writes: Iterable[Mapping[str, Any]], markers: Iter
         ],
         list(_faults(result)),
         list(_contacts(result)),
+        [Event(each.time, "event", each.cause) for each in result.account.events if not _is_touch(each.cause)],
+        [
+            Event(each.time, "rejected", f"a step of {each.h:.3g} s was rejected: {each.cause}")
+            for each in result.account.rejected
+        ],
     )
     return sorted((event for group in groups for event in _fewer(group)), key=lambda event: event.time)
+
+
+def _is_touch(cause: str) -> bool:
+    """Touches that the master locates are impacts of the plant, which has told of them already."""
+    return cause.startswith("plant.gap ")
 
 
 def _fewer(events: list[Event]) -> list[Event]:

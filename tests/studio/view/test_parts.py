@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simloop.master import Result, SimloopError, TimedWrite
+from simloop.master import Account, Result, SimloopError, TimedWrite
+from simloop.master.account import Incident
 from simloop.models.arm import Arm
 from simloop.models.robots.iiwa import ROBOT
 from simloop.studio.archive import read_archive
@@ -124,6 +125,16 @@ def test_the_timeline_names_faults_and_contacts_with_their_instants() -> None:
         (pytest.approx(0.3), "bodies touch"),
         (0.4, "bodies part"),
     ]
+
+
+def test_the_timeline_has_the_masters_events_and_rejected_steps_with_their_causes() -> None:
+    account = Account()
+    account.events.append(Incident(0.2, 0.0, "the bounce"))
+    account.events.append(Incident(0.25, 0.0, "plant.gap fell below zero"))
+    account.rejected.append(Incident(0.1, 0.05, "the error is too large"))
+    events = events_of(Result({"time": np.array([0.0, 1.0])}, complete=True, account=account), [], [])
+    assert [(event.time, event.kind) for event in events] == [(0.1, "rejected"), (0.2, "event")]
+    assert events[0].text == "a step of 0.05 s was rejected: the error is too large"
 
 
 def test_a_rattle_does_not_flood_the_timeline() -> None:
