@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 from simloop.models.arm import Arm, Vector
@@ -10,8 +11,9 @@ from simloop.models.path import COLUMNS, PosePath, ViaPoses
 from simloop.models.pose import ToolPose, quaternion_of_zyz, rotation_between, zyz_of_quaternion
 from simloop.models.robot import Polyhedron
 from simloop.models.robots.iiwa import POSTURE_B, ROBOT
+from simloop.studio import redundant
 from simloop.studio.redundant import trace_tool
-from simloop.studio.scenario import Figure, Outcome, Parameters
+from simloop.studio.scenario import Figure, Graph, Outcome, Parameters, Scenario
 
 Via = tuple[float, Sequence[float]]
 
@@ -69,63 +71,72 @@ def parameters(h: float) -> Parameters:
     }
 
 
+def judge_end(
+    outcome: Outcome, posture: Sequence[float] | None, pose: Sequence[float], *, arrived: bool, source: str
+) -> dict[str, Figure]:
+    """How near it ends to a pose, and to a posture if one is promised, once it should have arrived."""
+    q, trace = outcome.result.vector("plant.q_true")[-1], trace_tool(ROBOT, outcome.result)
+    turned = rotation_between(trace.quaternions[-1], quaternion_of_zyz(np.array(pose[3:])))
+    away = float(np.linalg.norm(trace.positions[-1] - pose[:3]))
+    ends = [
+        ("position", "Tool from its goal at the end", away, "m", 1e-3),
+        ("end_turned", "Tool turned off its goal at the end", float(np.degrees(np.linalg.norm(turned))), "deg", 0.1),
+    ]
+    if posture is not None:
+        farthest = float(np.degrees(np.abs(q - np.array(posture)).max()))
+        ends.insert(0, ("posture", "Farthest joint from its goal at the end", farthest, "deg", 0.1))
+    return {
+        key: Figure(label, value, unit, limit=limit if arrived else None, source=source)
+        for key, label, value, unit, limit in ends
+    }
+
+
+def judge_limits(outcome: Outcome, speeds: Sequence[float], spacing: float) -> dict[str, Figure]:
+    """Whether joints kept their speeds and ranges, and bodies their distance."""
+    result, (low, high) = outcome.result, Arm(ROBOT.mjcf).ranges
+    q, v = result.vector("plant.q_true"), result.vector("plant.v")
+    speed = float(np.abs(v / np.array(speeds)).max())
+    beyond = max(0.0, float((low - q).max()), float((q - high).max()))
+    nearest = float(result["collision.distance"].min())
+    return {
+        "speed": Figure("Largest part of a joint's speed", speed, "1", limit=1.0, source="planner.max_joint_speed"),
+        "beyond_range": Figure("Farthest out of a joint's range", beyond, "rad", limit=1e-6, source="hard limits"),
+        "min_distance": Figure("Nearest that two bodies come", nearest, "m", least=spacing, source="planner.spacing"),
+    }
+
+
 def judge_way(outcome: Outcome, vias: Sequence[Via]) -> dict[str, Figure]:
     """What both ways from A to B promise."""
-    result, trace = outcome.result, trace_tool(ROBOT, outcome.result)
-    arm = Arm(ROBOT.mjcf)
-    q, v, (low, high) = result.vector("plant.q_true"), result.vector("plant.v"), arm.ranges
+    trace = trace_tool(ROBOT, outcome.result)
     arrived = outcome.seconds >= DURATION
-    end = pose_of(POSTURE_B)
-    turned = [np.linalg.norm(rotation_between(each, NOT_TURNED)) for each in trace.quaternions]
-    astray = np.linalg.norm(rotation_between(trace.quaternions[-1], quaternion_of_zyz(np.array(end[3:]))))
-    speed = float(np.abs(v / np.array(ROBOT.max_speed)).max())
-    beyond = max(0.0, float((low - q).max()), float((q - high).max()))
-    off = np.linalg.norm(trace.positions - _positions(vias, result["time"]), axis=1)
-
-    def at_the_end(limit: float) -> float | None:
-        return limit if arrived else None
-
+    turned = max(float(np.linalg.norm(rotation_between(each, NOT_TURNED))) for each in trace.quaternions)
+    off = np.linalg.norm(trace.positions - _positions(vias, outcome.result["time"]), axis=1)
     return {
-        "posture": Figure(
-            "Farthest joint from posture B at the end",
-            float(np.degrees(np.abs(q[-1] - POSTURE_B).max())),
-            "deg",
-            limit=at_the_end(0.1),
-            source="S5: posture B, joint by joint",
-        ),
-        "position": Figure(
-            "Tool from its end pose",
-            float(np.linalg.norm(trace.positions[-1] - end[:3])),
-            "m",
-            limit=at_the_end(1e-3),
-            source="S5: the pose of posture B",
-        ),
-        "end_turned": Figure(
-            "Tool turned off its end pose",
-            float(np.degrees(astray)),
-            "deg",
-            limit=at_the_end(0.1),
-            source="S5: the pose of posture B",
-        ),
+        **judge_end(outcome, POSTURE_B, pose_of(POSTURE_B), arrived=arrived, source="S5: posture B"),
         "turned": Figure(
-            "Tool turned at most on the way",
-            float(np.degrees(max(turned))),
-            "deg",
-            limit=0.5,
-            source="orientation held",
+            "Tool turned at most on the way", float(np.degrees(turned)), "deg", limit=0.5, source="orientation held"
         ),
-        "speed": Figure("Largest part of a joint's speed", speed, "1", limit=1.0, source="S5: speed limits"),
-        "beyond_range": Figure("Farthest out of a joint's range", beyond, "rad", limit=1e-6, source="hard limits"),
-        "min_distance": Figure(
-            "Nearest that two bodies come",
-            float(result["collision.distance"].min()),
-            "m",
-            least=SPACING,
-            source="planner.spacing",
-        ),
+        **judge_limits(outcome, ROBOT.max_speed, SPACING),
         "least_det": Figure("Least det(J Jᵀ)", float(trace.det.min()), "1", least=1e-5, source="far from singular"),
         "off_path": Figure("Farthest that the tool leaves its path", float(off.max()), "m"),
     }
+
+
+def past_the_pillar(name: str, title: str, vias: Callable[[], Sequence[Via]]) -> Scenario:
+    """From posture A to posture B on a path through via poses, the pillar in between."""
+    return Scenario(
+        name=name,
+        title=title,
+        robot=ROBOT,
+        obstacles=(PILLAR,),
+        duration=Fraction(DURATION),
+        parameters=parameters,
+        planner="path",
+        table=lambda h, steps: table(vias()),
+        graphs=(Graph.PATH_COMPARISON, Graph.FORCE_COMPARISON),
+        judge=lambda outcome: judge_way(outcome, vias()),
+        plots=redundant.plots(ROBOT, (PILLAR,)),
+    )
 
 
 def _positions(vias: Sequence[Via], times: Vector) -> Vector:

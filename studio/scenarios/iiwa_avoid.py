@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from simloop.models.robots.iiwa import POSTURE_A, POSTURE_B, ROBOT
-from simloop.studio import redundant
-from simloop.studio.scenario import Figure, Graph, Outcome, Scenario
-from simloop.studio.scenarios._iiwa import DURATION, KNOTS, PILLAR, Via, judge_way, parameters, pose_of, table
+from simloop.models.robots.iiwa import POSTURE_A, POSTURE_B
+from simloop.studio.scenarios._iiwa import KNOTS, Via, past_the_pillar, pose_of
 
 
 def vias() -> list[Via]:
@@ -16,20 +12,6 @@ def vias() -> list[Via]:
     return list(zip((*KNOTS[:2], *KNOTS[-2:]), (a, a, b, b), strict=True))
 
 
-def judge(outcome: Outcome) -> dict[str, Figure]:
-    return judge_way(outcome, vias())
-
-
-SCENARIO = Scenario(
-    name="iiwa-avoid",
-    title="The iiwa goes from posture A to posture B around a pillar that stands in its path (S5)",
-    robot=ROBOT,
-    obstacles=(PILLAR,),
-    duration=Fraction(DURATION),
-    parameters=parameters,
-    planner="path",
-    table=lambda h, steps: table(vias()),
-    graphs=(Graph.PATH_COMPARISON, Graph.FORCE_COMPARISON),
-    judge=judge,
-    plots=redundant.plots(ROBOT, (PILLAR,)),
+SCENARIO = past_the_pillar(
+    "iiwa-avoid", "The iiwa goes from posture A to posture B around a pillar that stands in its path (S5)", vias
 )

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
-from simloop.models.arm import Arm, Vector
-from simloop.models.pose import quaternion_of_zyz, rotation_between
+from simloop.models.arm import Vector
 from simloop.models.robot import Ball, Polyhedron
 from simloop.models.robots.iiwa import POSTURE_B, ROBOT
 from simloop.studio import redundant
 from simloop.studio.redundant import trace_tool
 from simloop.studio.scenario import Figure, Graph, Outcome, Parameters, Scenario
-from simloop.studio.scenarios._iiwa import PILLAR, SPACING, pose_of
+from simloop.studio.scenarios._iiwa import PILLAR, SPACING, judge_end, judge_limits, pose_of
 
 ACCELERATION = 5.0  # rad/s2
 # When it has long arrived, s.
@@ -52,62 +51,25 @@ def asked(outcome: Outcome, name: str, otherwise: Sequence[float]) -> Vector:
 
 
 def judge(outcome: Outcome) -> dict[str, Figure]:
-    result, trace = outcome.result, trace_tool(ROBOT, outcome.result)
-    q, v, (low, high) = result.vector("plant.q_true"), result.vector("plant.v"), Arm(ROBOT.mjcf).ranges
-    arrived = outcome.seconds >= ARRIVED
     to_posture = outcome.parameters.get("planner.goal", "posture") == "posture"
-    goal, pose = asked(outcome, "posture", ROBOT.home), asked(outcome, "pose", pose_of(ROBOT.home))
-    end: Vector = np.array(pose_of(goal.tolist())) if to_posture else pose
-    astray = np.linalg.norm(rotation_between(trace.quaternions[-1], quaternion_of_zyz(end[3:])))
-    speeds = asked(outcome, "max_joint_speed", ROBOT.max_speed)
+    goal = asked(outcome, "posture", ROBOT.home).tolist()
+    pose = pose_of(goal) if to_posture else asked(outcome, "pose", pose_of(ROBOT.home)).tolist()
     acceleration = outcome.number("planner.joint_acceleration", ACCELERATION)
-    hardest = float(np.abs(np.diff(v, axis=0)).max()) / outcome.h / acceleration
-    beyond = max(0.0, float((low - q).max()), float((q - high).max()))
-
-    def at_the_end(limit: float) -> float | None:
-        return limit if arrived else None
-
+    hardest = float(np.abs(np.diff(outcome.result.vector("plant.v"), axis=0)).max()) / outcome.h / acceleration
+    speeds = asked(outcome, "max_joint_speed", ROBOT.max_speed).tolist()
     return {
-        "posture": Figure(
-            "Farthest joint from its goal at the end",
-            float(np.degrees(np.abs(q[-1] - goal).max())),
-            "deg",
-            limit=at_the_end(0.1) if to_posture else None,
-            source="planner.posture",
+        **judge_end(
+            outcome,
+            goal if to_posture else None,
+            pose,
+            arrived=outcome.seconds >= ARRIVED,
+            source="planner.posture" if to_posture else "planner.pose",
         ),
-        "position": Figure(
-            "Tool from its goal at the end",
-            float(np.linalg.norm(trace.positions[-1] - end[:3])),
-            "m",
-            limit=at_the_end(1e-3),
-            source="planner.posture or planner.pose",
-        ),
-        "end_turned": Figure(
-            "Tool turned off its goal at the end",
-            float(np.degrees(astray)),
-            "deg",
-            limit=at_the_end(0.1),
-            source="planner.posture or planner.pose",
-        ),
-        "min_distance": Figure(
-            "Nearest that two bodies come",
-            float(result["collision.distance"].min()),
-            "m",
-            least=outcome.number("planner.spacing", SPACING),
-            source="planner.spacing",
-        ),
-        "speed": Figure(
-            "Largest part of a joint's speed",
-            float(np.abs(v / speeds).max()),
-            "1",
-            limit=1.0,
-            source="planner.max_joint_speed",
-        ),
+        **judge_limits(outcome, speeds, outcome.number("planner.spacing", SPACING)),
         "acceleration": Figure(
             "Largest part of a joint's acceleration", hardest, "1", limit=1.0, source="planner.joint_acceleration"
         ),
-        "beyond_range": Figure("Farthest out of a joint's range", beyond, "rad", limit=1e-6, source="hard limits"),
-        "least_det": Figure("Least det(J Jᵀ)", float(trace.det.min()), "1"),
+        "least_det": Figure("Least det(J Jᵀ)", float(trace_tool(ROBOT, outcome.result).det.min()), "1"),
     }
 
 

@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
-from simloop.models.robots.iiwa import POSTURE_A, POSTURE_B, ROBOT
-from simloop.studio import redundant
-from simloop.studio.scenario import Figure, Graph, Outcome, Scenario
-from simloop.studio.scenarios._iiwa import (
-    DURATION,
-    KNOTS,
-    PILLAR,
-    VIA_POINTS,
-    Via,
-    judge_way,
-    parameters,
-    pose_of,
-    table,
-)
+from simloop.models.robots.iiwa import POSTURE_A, POSTURE_B
+from simloop.studio.scenarios._iiwa import KNOTS, VIA_POINTS, Via, past_the_pillar, pose_of
 
 
 def vias() -> list[Via]:
@@ -25,20 +11,4 @@ def vias() -> list[Via]:
     return list(zip(KNOTS, (a, a, *VIA_POINTS, b, b), strict=True))
 
 
-def judge(outcome: Outcome) -> dict[str, Figure]:
-    return judge_way(outcome, vias())
-
-
-SCENARIO = Scenario(
-    name="iiwa-posture",
-    title="The iiwa goes from posture A to posture B, past a pillar (S5)",
-    robot=ROBOT,
-    obstacles=(PILLAR,),
-    duration=Fraction(DURATION),
-    parameters=parameters,
-    planner="path",
-    table=lambda h, steps: table(vias()),
-    graphs=(Graph.PATH_COMPARISON, Graph.FORCE_COMPARISON),
-    judge=judge,
-    plots=redundant.plots(ROBOT, (PILLAR,)),
-)
+SCENARIO = past_the_pillar("iiwa-posture", "The iiwa goes from posture A to posture B, past a pillar (S5)", vias)
