@@ -86,6 +86,7 @@ _port_option = click.option("--port", default=8642, show_default=True, help="Its
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
 @click.option("--pace", type=float, help="Run by the wall clock: 1 is real time, 0.5 half as fast.")
 @click.option("--strict", is_flag=True, help="Stop a paced run at the first deadline that it misses.")
+@click.option("--algorithm", metavar="NAME", help="For a FILE.ssp: jacobi, gauss-seidel or iterative.")
 @click.option("-v", "--verbose", is_flag=True, help="Say what each unit cost: steps, rollbacks, seconds.")
 @click.option("--view", is_flag=True, help="Watch and steer it in a browser while it runs.")
 @click.option("--open", "shows", is_flag=True, help="On a desktop, open the page or else the report in a browser.")
@@ -112,6 +113,7 @@ def run_command(
     csv: bool,
     pace: float | None,
     strict: bool,
+    algorithm: str | None,
     verbose: bool,
     view: bool,
     shows: bool,
@@ -125,7 +127,7 @@ def run_command(
     """
     if _is_package(scenario):
         given = {"--robot": robot, "--tool": tools, "--control": control, "--plant": plant, "--seed": seed}
-        _run_package(scenario, given, step, duration, settings, writes, out, csv)
+        _run_package(scenario, given, step, duration, settings, writes, out, csv, algorithm)
         return
     with _clear_errors():
         from simloop.master import SimloopError
@@ -137,6 +139,8 @@ def run_command(
             chosen = _fit(chosen, robot, tools)
         elif tools:
             raise SimloopError("--tool goes with a --robot file")
+        if algorithm is not None:
+            raise SimloopError("--algorithm goes with a FILE.ssp; a scenario has its own, the simulation in the loop")
         if strict and pace is None:
             raise SimloopError("--strict goes with a --pace, such as --pace 1")
         if control is not None:
@@ -197,6 +201,7 @@ def _run_package(
     writes: tuple[str, ...],
     out: Path | None,
     csv: bool,
+    algorithm: str | None,
 ) -> None:
     with _clear_errors():
         from simloop.master import SimloopError
@@ -205,7 +210,8 @@ def _run_package(
         for name, value in given.items():
             if value not in (None, ()):
                 raise SimloopError(f"{name} goes with a scenario, not with a package; --set changes what is in one")
-        request = PackageRequest(file, step, duration, dict(map(_setting, settings)), tuple(map(_timed_write, writes)))
+        set_, at = dict(map(_setting, settings)), tuple(map(_timed_write, writes))
+        request = PackageRequest(file, step, duration, set_, at, algorithm)
         folder = out or Path("runs") / Path(file.partition("#")[0]).stem
         command = shlex.join(["simloop", *sys.argv[1:]])
         with _progress_bar(Path(file).name) as progress:

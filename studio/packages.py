@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,11 +15,16 @@ from typing import Any, TypeVar
 from simloop.master import (
     FmuComponent,
     Locate,
+    NameNotFoundError,
+    Newton,
     Result,
+    Schedule,
     SimloopError,
     StepError,
     System,
     TimedWrite,
+    gauss_seidel,
+    iterative,
     jacobi,
     run,
 )
@@ -45,6 +50,13 @@ from simloop.studio.runner import (
 )
 
 USUAL_STEP = "1/200"
+# What goes round a loop agrees with itself to this, relative to max(1, |value|).
+LOOP_TOLERANCE = 1e-10
+ALGORITHMS: dict[str, Callable[[System], Schedule]] = {
+    "jacobi": jacobi,
+    "gauss-seidel": gauss_seidel,
+    "iterative": lambda system: iterative(system, Newton(LOOP_TOLERANCE)),
+}
 Given = TypeVar("Given", Value, Value | Sequence[Value])
 
 
@@ -60,6 +72,8 @@ class PackageRequest:
     duration: str | None = None
     settings: Mapping[str, Value | Sequence[Value]] | None = None
     writes: Sequence[TimedWrite] = ()
+    algorithm: str | None = None
+    """One of ALGORITHMS; the package's own unless given."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +122,7 @@ def _run(request: PackageRequest, loaded: LoadedSystem, progress: Progress, stop
         for target, change in _targets(loaded, name, value):
             system.set(target, change)
     watch = Watch(progress, int(seconds / h), stopped)
-    schedule = note.schedule(system) if note else jacobi(system)
+    schedule = _schedule(request.algorithm, system, note)
     error = None
     try:
         writes = _all_writes(request, loaded, seconds)
@@ -119,6 +133,15 @@ def _run(request: PackageRequest, loaded: LoadedSystem, progress: Progress, stop
         result, error = failure.result, failure
     status = "complete" if result.complete else "failed" if error else "interrupted"
     return PackageRun(loaded, result, h, seconds, status, error, stopped())
+
+
+def _schedule(algorithm: str | None, system: System, note: ScheduleNote | None) -> Schedule:
+    """What was asked for, or the package's own, or Jacobi's."""
+    if algorithm is None:
+        return note.schedule(system) if note else jacobi(system)
+    if algorithm not in ALGORITHMS:
+        raise NameNotFoundError("algorithm", algorithm, ALGORITHMS)
+    return ALGORITHMS[algorithm](system)
 
 
 def _targets(loaded: LoadedSystem, name: str, value: Given) -> list[tuple[str, Given | float]]:
@@ -163,7 +186,7 @@ def _describe(request: PackageRequest, finished: PackageRun, command: str) -> di
         "system": loaded.name,
         "file": request.file,
         "sha256": _hash(Path(request.file.partition("#")[0])),
-        "schedule": "simulation_in_the_loop" if loaded.schedule else "jacobi",
+        "schedule": request.algorithm or ("simulation_in_the_loop" if loaded.schedule else "jacobi"),
         "status": "complete" if finished.status == "complete" else "partial",
         "ended": finished.status,
         "error": None if finished.error is None else str(finished.error),

@@ -20,8 +20,9 @@ from simloop.master.values import check_number
 from simloop.studio.view.board import Board
 
 # Wall time between two looks at the commands, between two pictures, after which an input that is not renewed is let go,
-# after which a viewer that says nothing is not waited for, and by which a run may lag before it is let off, s.
-LOOK, SHOW, DEAD_MAN, SILENT, LAG = 1 / 100, 1 / 40, 0.2, 2.0, 0.25
+# after which a viewer that says nothing is not waited for, or has not even begun, and by which a run may lag before it
+# is let off, s.
+LOOK, SHOW, DEAD_MAN, SILENT, STARTING, LAG = 1 / 100, 1 / 40, 0.2, 2.0, 30.0, 0.25
 # What is shown of the loop, where it is there; the first is q.
 SHOWN = (
     "plant.q_true",
@@ -86,7 +87,7 @@ class Live:
         """The parameters to begin again with, when that was asked for."""
         self.writes: list[TimedWrite] = []
         self._words: dict[str, Any] = {}
-        self._watchers, self._heard, self._met = 0, time.monotonic(), False
+        self._watchers, self._heard, self._patience, self._met = 0, time.monotonic(), STARTING, False
         self._steps_left = 0
 
     def watch(
@@ -169,7 +170,7 @@ class Live:
     def _waits(self) -> bool:
         """Paused, or no one has come yet who could miss the start."""
         ends = self.finished or self.again is not None or not self._go_on(self._done)
-        return not ends and (self.paused or (not self._met and self._alive()))
+        return not ends and (self.paused or (not self._met and self._speaks()))
 
     def _keep_pace(self, now: float) -> None:
         due = self._begin + (self._done - self._begin_done) * self._dt / self.speed
@@ -195,7 +196,10 @@ class Live:
 
     def _attended(self) -> bool:
         """Whether the viewer lives, speaks and has watchers; without that nothing waits for it."""
-        return self._alive() and time.monotonic() - self._heard < SILENT and self._watchers > 0
+        return self._speaks() and self._watchers > 0
+
+    def _speaks(self) -> bool:
+        return self._alive() and time.monotonic() - self._heard < self._patience
 
     def _show(self, now: float) -> None:
         begin, done = self._rate_from
@@ -217,7 +221,7 @@ class Live:
     def _obey(self, command: Mapping[str, Any], now: float) -> None:
         match command:
             case {"do": "beat", "watchers": int(watchers)}:
-                self._watchers, self._heard = watchers, now
+                self._watchers, self._heard, self._patience = watchers, now, SILENT
                 self._met = self._met or watchers > 0
             case {"do": "pause"}:
                 self.paused = True

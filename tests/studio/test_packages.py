@@ -57,6 +57,29 @@ def test_a_package_runs_and_leaves_its_record(package: Path, tmp_path: Path) -> 
     assert not (out / "signals.csv").exists()
 
 
+def test_a_ring_in_a_package_is_solved_refused_or_late_as_the_algorithm_is(tmp_path: Path) -> None:
+    """a = b / 2 and b = (a + 1) / 2, at once: b is 2/3."""
+    half, up = inline({"k": 0.5}), '<ssc:LinearTransformation factor="1" offset="1"/>'
+    ring = (
+        f"<ssd:Elements>{unit('a', 'gain', half)}{unit('b', 'gain', half)}</ssd:Elements>"
+        f"<ssd:Connections>{wire('a.y', 'b.u', up)}{wire('b.y', 'a.u')}</ssd:Connections>"
+    )
+    file = pack(tmp_path / "ring.ssp", ssd(ring))
+    arguments = ("run", file, "--step", "1", "--duration", "3", "--out", tmp_path / "out", "--algorithm")
+    answer = call(*arguments, "iterative")
+    assert answer.exit_code == 0, answer.output
+    assert json.loads((tmp_path / "out/run.json").read_text(encoding="utf-8"))["schedule"] == "iterative"
+    b = pyarrow.parquet.read_table(tmp_path / "out/signals.parquet")["b.y"].to_numpy()
+    np.testing.assert_allclose(b[1:], 2 / 3, atol=1e-9)
+    assert call(*arguments, "jacobi").exit_code == 0
+    late = pyarrow.parquet.read_table(tmp_path / "out/signals.parquet")["b.y"].to_numpy()
+    assert abs(late[1] - 2 / 3) > 0.1
+    for name, said in (("gauss-seidel", "depend on each other directly"), ("gauss", "did you mean gauss-seidel")):
+        answer = call(*arguments, name)
+        assert answer.exit_code == 2
+        assert said in answer.output
+
+
 def test_another_description_of_a_package_runs_by_its_name(package: Path, tmp_path: Path) -> None:
     answer = call("run", f"{package}#Variant.ssd", "--out", tmp_path / "out")
     assert answer.exit_code == 0, answer.output

@@ -128,6 +128,16 @@ def viewer_of(process: subprocess.Popen[str]) -> int:
     raise AssertionError("there is no viewer")
 
 
+def test_a_viewer_that_freezes_before_anyone_came_is_not_waited_for(tmp_path: Path) -> None:
+    arguments = ("run", "sphere-step", "--view", "--pace", "100", "--out", str(tmp_path / "run"))
+    with serving(*arguments) as (url, process):
+        assert status_of(url) == 200, "it serves, and has said so to the loop"
+        time.sleep(0.5)
+        os.kill(viewer_of(process), signal.SIGSTOP)
+        assert process.wait(PATIENCE) == 0
+    assert read_archive(tmp_path / "run").record["rows"] == 1601
+
+
 @pytest.mark.parametrize("blow", [signal.SIGSTOP, signal.SIGKILL])
 def test_a_viewer_that_is_frozen_or_killed_does_not_stop_the_loop(blow: signal.Signals, tmp_path: Path) -> None:
     """Even in a pause that no one can end any more."""
