@@ -71,5 +71,5 @@ class Operator(RedundantPlanner):
         held = held and good
         now = squeeze(self.state.grip, twist, held, h)
         self.arm.kinematics(self.state.plan.q)
-        wanted = follow_lead(self.state.lead, self.tool, now, h)
+        wanted = follow_lead(self.state.lead, self.tool, now, h, self.state.grip.share)
         self.follow(lambda t, q: wanted, time, h)

@@ -40,18 +40,17 @@ class Lead:
     quaternion: Vector
 
 
-def follow_lead(lead: Lead, tool: ToolPose, twist: Vector, h: float) -> Vector:
+def follow_lead(lead: Lead, tool: ToolPose, twist: Vector, h: float, share: float = 1.0) -> Vector:
     """The twist that keeps the tool, where the arm was placed, with its lead; `lead` is advanced by h s of `twist`.
 
     A tool that cannot follow, at the edge of where it reaches, takes its lead along: nothing piles up to be made up for
-    when it can go on.
+    when it can go on. What it is behind counts by `share`, the grip's: let go, the tool stays where it is.
     """
     behind = np.zeros(6)
     tool.way_to(lead.position, lead.quaternion, behind)
     for part in (behind[:3], behind[3:]):
         size = float(np.linalg.norm(part))
-        if size > LEASH:
-            part *= LEASH / size
+        part *= share * min(1.0, LEASH / size) if size else 0.0
     lead.position[:] = tool.position() + behind[:3] + h * twist[:3]
     lead.quaternion[:] = turn_by(turn_by(tool.quaternion(), behind[3:]), h * twist[3:])
     return np.asarray(twist + CATCH_UP * behind)

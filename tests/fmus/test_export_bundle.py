@@ -10,6 +10,7 @@ import venv
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from simloop.fmus.export import build
 from simloop.fmus.packing import bundled
 from simloop.master import FmuComponent
@@ -27,8 +28,9 @@ def with_dependencies(names: list[str]) -> set[str]:
         name = names.pop()
         if name not in found:
             found.add(name)
-            needed = importlib.metadata.requires(name) or []
-            names += [re.split(r"[^A-Za-z0-9_.-]", text)[0] for text in needed if "extra ==" not in text]
+            needed = map(Requirement, importlib.metadata.requires(name) or [])
+            # Some are of an extra, or for another system.
+            names += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
     return found
 
 

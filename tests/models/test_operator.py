@@ -41,6 +41,8 @@ def test_the_lead_goes_where_the_twist_integrates_to_and_no_farther_than_the_lea
         asked = follow_lead(lead, tool, TWIST, h)
     assert np.linalg.norm(lead.position - begin) <= LEASH + h * np.linalg.norm(TWIST)
     assert np.linalg.norm(asked[:3] - TWIST[:3]) <= CATCH_UP * LEASH * (1 + 1e-9)
+    np.testing.assert_array_equal(follow_lead(lead, tool, np.zeros(6), h, share=0.0), 0.0)
+    np.testing.assert_allclose(lead.position, begin, atol=1e-15)
 
 
 def via() -> ViaPoses:
