@@ -126,19 +126,22 @@ def run_command(
     Run a system structure package, FILE.ssp, and write run.json and signals.parquet.
     """
     if _is_package(scenario):
-        given = {"--robot": robot, "--tool": tools, "--control": control, "--plant": plant, "--seed": seed}
-        _run_package(scenario, given, step, duration, settings, writes, out, csv, algorithm)
+        of_scenarios: dict[str, object] = {
+            "--robot": robot,
+            "--tool": tools,
+            "--control": control,
+            "--plant": plant,
+            "--seed": seed,
+        }
+        of_scenarios |= {"--pace": pace, "--strict": strict, "--shadow": shadow, "--view": view, "--replay": replay}
+        of_scenarios |= {"--open": shows, "-v": verbose}
+        _run_package(scenario, of_scenarios, step, duration, settings, writes, out, csv, algorithm)
         return
     with _clear_errors():
         from simloop.master import SimloopError
-        from simloop.studio import scenarios
         from simloop.studio.runner import Request, run_to_folder
 
-        chosen = scenarios.load(scenario)
-        if robot is not None:
-            chosen = _fit(chosen, robot, tools)
-        elif tools:
-            raise SimloopError("--tool goes with a --robot file")
+        chosen = _load(scenario, robot, tools)
         if algorithm is not None:
             raise SimloopError("--algorithm goes with a FILE.ssp; a scenario has its own, the simulation in the loop")
         if strict and pace is None:
@@ -194,7 +197,7 @@ def _is_package(name: str) -> bool:
 
 def _run_package(
     file: str,
-    given: Mapping[str, object],
+    of_scenarios: Mapping[str, object],
     step: str | None,
     duration: str | None,
     settings: tuple[str, ...],
@@ -207,8 +210,9 @@ def _run_package(
         from simloop.master import SimloopError
         from simloop.studio.packages import PackageRequest, run_package
 
-        for name, value in given.items():
-            if value not in (None, ()):
+        for name, value in of_scenarios.items():
+            # By identity: a seed of 0 is given, too.
+            if value is not None and value is not False and value != ():
                 raise SimloopError(f"{name} goes with a scenario, not with a package; --set changes what is in one")
         set_, at = dict(map(_setting, settings)), tuple(map(_timed_write, writes))
         request = PackageRequest(file, step, duration, set_, at, algorithm)
@@ -250,15 +254,11 @@ def export_ssp_command(
 ) -> None:
     """Write SCENARIO as a system structure package (SSP 1.0) that other tools open."""
     with _clear_errors():
-        from simloop.studio import scenarios
         from simloop.studio.packages import export_package
         from simloop.studio.runner import Request
 
-        chosen = scenarios.load(scenario)
-        if robot is not None:
-            chosen = _fit(chosen, robot, tools)
         request = Request(
-            chosen,
+            _load(scenario, robot, tools),
             step=step,
             duration=duration,
             settings=dict(map(_setting, settings)),
@@ -455,11 +455,17 @@ def validate_command(unit: Path) -> None:
     click.echo(f"{unit}: valid; state: {verdict.state.judgement.value}; written: {verdict.written.judgement.value}")
 
 
-def _fit(scenario: Scenario, robot: str, tools: tuple[str, ...]) -> Scenario:
-    """The scenario with another robot; what was decided in reading that is told on the terminal."""
+def _load(name: str, robot: str | None, tools: tuple[str, ...]) -> Scenario:
+    """The scenario, or the same with another robot; what was decided in reading that is told on the terminal."""
     from simloop.master import SimloopError
+    from simloop.studio import scenarios
     from simloop.studio.robots import load_robot
 
+    scenario = scenarios.load(name)
+    if robot is None:
+        if tools:
+            raise SimloopError("--tool goes with a --robot file")
+        return scenario
     if scenario.fit is None:
         raise SimloopError(f"{scenario.name} is about its own robot and takes no --robot; simloop run step does")
     loaded = load_robot(robot, tools)
