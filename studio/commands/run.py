@@ -28,7 +28,7 @@ from simloop.studio.commands.terminal import (
 
 if TYPE_CHECKING:
     from simloop.studio.packages import PackageRun
-    from simloop.studio.runner import Finished, Request
+    from simloop.studio.request import Finished, Request
 
 
 class Words(NamedTuple):
@@ -126,7 +126,7 @@ def _run_scenario(asked: Words) -> Finished:
 def _requested(asked: Words) -> Request:
     from dataclasses import replace
 
-    from simloop.studio.runner import Request
+    from simloop.studio.request import Request
 
     chosen = load_scenario(asked.scenario, asked.robot, asked.tools)
     _check_words(asked)

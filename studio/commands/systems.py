@@ -69,7 +69,7 @@ def export_ssp_command(
     """Write SCENARIO as a system structure package (SSP 1.0) that other tools open."""
     with clear_errors():
         from simloop.studio.packages import export_package
-        from simloop.studio.runner import Request
+        from simloop.studio.request import Request
 
         request = Request(
             load_scenario(scenario, robot, tools),
