@@ -203,7 +203,7 @@ def _run_all(
     if live is None:
         result, parameters, error = _run_once(request, settings, make, watch, pace)
     else:
-        result, parameters, error = _run_live(request, settings, make, watch, live)
+        result, parameters, error = _run_live(request, settings, make, watch, live, pace)
         # What it is compared with is as long as it was, and is written to as it was.
         if len(result) > 1:
             request = replace(request, duration=str((len(result) - 1) * request.h), replayed=tuple(live.writes))
@@ -228,14 +228,14 @@ def _run_all(
 
 
 def _run_live(
-    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, live: Live
+    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, live: Live, pace: Pace | None
 ) -> tuple[Result, Parameters, SimloopError | None]:
     """Runs until a person is content with one; it is whole where the person ended it. Parameters that are refused are
     told, and the run begins again with those before."""
     good = dict(settings)
     while True:
         try:
-            result, parameters, error = _run_once(request, settings, make, watch, live=live)
+            result, parameters, error = _run_once(request, settings, make, watch, pace, live)
         except SimloopError as refused:
             if settings == good:
                 raise

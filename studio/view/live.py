@@ -84,10 +84,10 @@ OpenWindow = Callable[[Mapping[str, Sequence[str]]], Window]
 
 class Live:
     """One view of a run and of its repetitions. `open_window` is called once, with what is shown. `speed` is simulated
-    seconds in a second; 0 is as fast as it goes."""
+    seconds in a second; 0 is as fast as it goes, or as a `real` robot has it, which waits for no one."""
 
-    def __init__(self, open_window: OpenWindow, speed: float = 1.0) -> None:
-        self._open = open_window
+    def __init__(self, open_window: OpenWindow, speed: float = 1.0, *, real: bool = False) -> None:
+        self._open, self._real = open_window, real
         self._window: Window | None = None
         self.speed, self.paused, self.finished = speed, False, False
         self.again: dict[str, Value] | None = None
@@ -105,7 +105,8 @@ class Live:
         go_on: Callable[[int], bool],
         account: Account,
     ) -> Callable[[int], bool]:
-        """What `run` asks before each macro step; `account` is the run's."""
+        """What `run` asks before each macro step; `account` is the run's. Waits, before anything moves, for someone who
+        could miss the start."""
         self._system, self._h, self._dt, self._account = system, h, float(h), account
         self._free = {f"{component}.{variable}" for component, variable in system.undriven_inputs()}
         self._last: dict[str, float] = {}
@@ -118,6 +119,9 @@ class Live:
         self._words["ended"] = False
         self._next_look = self._next_show = 0.0
         self._done, self._rate_from = 0, (time.monotonic(), 0)
+        while not self._met and self._speaks() and go_on(0):
+            time.sleep(LOOK)
+            self._hear(time.monotonic())
         self._restart_clock(time.monotonic())
 
         def keep_going(done: int) -> bool:
@@ -184,9 +188,8 @@ class Live:
             self._keep_pace(now)
 
     def _waits(self) -> bool:
-        """Paused, or no one has come yet who could miss the start."""
         ends = self.finished or self.again is not None or not self._go_on(self._done)
-        return not ends and (self.paused or (not self._met and self._speaks()))
+        return self.paused and not ends
 
     def _keep_pace(self, now: float) -> None:
         due = self._begin + (self._done - self._begin_done) * self._dt / self.speed
@@ -237,6 +240,8 @@ class Live:
 
     def _obey(self, command: Mapping[str, Any], now: float) -> None:
         match command:
+            case {"do": "pause" | "step" | "speed" | "again" as what} if self._real:
+                self.tell(f"a real robot waits for no one: {what} is for simulated ones")
             case {"do": "beat", "watchers": int(watchers)}:
                 self._watchers, self._heard, self._patience = watchers, now, SILENT
                 self._met = self._met or watchers > 0

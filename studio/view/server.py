@@ -98,6 +98,7 @@ class Show:
             "scenario": self.playbill.scenario,
             "title": self.playbill.title,
             "recorded": self.playbill.recorded,
+            "real": self.playbill.real,
             "seconds": self.playbill.seconds,
             "steerable": "planner.enable" in self.lengths,
             "layout": self.painter.layout,

@@ -54,7 +54,7 @@ def test_the_arm_is_seen_to_move_and_a_frozen_joint_holds(chromium: str, tmp_pat
 
         page.run("chosen[0].kind.value = '2'; chosen[0].kind.dispatchEvent(new Event('change')); 0")
         page.wait("part('plant.fault')[0] === 2")
-        page.wait("find('badges').textContent.includes('left_1: frozen')")
+        page.wait("find('badges').textContent.includes('frozen: left_1')")
         now = page.run("part('row')[0]")
         page.wait(f"part('row')[0] > {now} + 0.3")
         page.run("find('finish').click()")
