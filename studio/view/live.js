@@ -75,6 +75,7 @@ function say(text, lost = false) {
 }
 
 function showStatus() {
+  if (status.show !== hello.show) return location.reload();
   const who = status.operator === null ? "no one operates" : operating() ? "you operate" : `watcher ${status.operator} operates`;
   say(`You are watcher ${status.you} of ${status.watchers}; ${who}.`);
   find("operate").textContent = operating() ? "Leave the controls" : "Take the controls";
@@ -273,10 +274,14 @@ find("again").addEventListener("click", () => send({do: "again", set: changes()}
 find("finish").addEventListener("click", () => { ended = true; send({do: "finish"}); });
 find("speed").addEventListener("change", () => { send({do: "speed", value: Number(find("speed").value)}); find("speed").blur(); });
 find("seek").addEventListener("input", () => send({do: "seek", time: Number(find("seek").value)}));
+find("scenario").addEventListener("change", () => send({do: "scenario", name: find("scenario").value}));
 find("operate").addEventListener("click", () => send({do: operating() ? "leave" : "operate"}));
 for (const name of ["plan", "prediction"]) find(name).addEventListener("change", () => { scene.stale = true; });
 
 find("title").textContent = hello.title;
+find("scenario").append(...hello.scenarios.map(name => make("option", {value: name, textContent: name})));
+find("scenario").value = hello.scenario;
+find("scenario").closest(".row").hidden = !hello.scenarios.length;
 const words = {contact: "contact", fault: "fault", returned: "the master went back to an instant"};
 find("legend").append(...Object.entries(words).map(([kind, word]) => {
   const shape = make("span", {textContent: HAPPENED[kind][0]});

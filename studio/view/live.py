@@ -79,6 +79,14 @@ class Window:
     alive: Callable[[], bool]
 
 
+class OtherScenario(Exception):  # noqa: N818 - no error, but what a person asked for
+    """A person wants to see another scenario."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 OpenWindow = Callable[[Mapping[str, Sequence[str]]], Window]
 
 
@@ -92,6 +100,8 @@ class Live:
         self.speed, self.paused, self.finished = speed, False, False
         self.again: dict[str, Value] | None = None
         """The parameters to begin again with, when that was asked for."""
+        self.other: str | None = None
+        """The scenario to go on with, when another was asked for."""
         self.writes: list[TimedWrite] = []
         self._words: dict[str, Any] = {}
         self._watchers, self._heard, self._patience, self._met = 0, time.monotonic(), STARTING, False
@@ -127,7 +137,7 @@ class Live:
         def keep_going(done: int) -> bool:
             self._done = done
             self._attend()
-            return go_on(done) and not self.finished and self.again is None
+            return go_on(done) and not self._over()
 
         self._go_on = go_on
         return keep_going
@@ -137,9 +147,13 @@ class Live:
         self._show_end(result)
         over = "The run is over. Reset begins it again; Finish writes its results."
         self.tell(f"{error} {over}".strip(), ended=True)
-        while not self.finished and self.again is None and self._attended() and go_on(len(result)):
+        while not self._over() and self._attended() and go_on(len(result)):
             self._hear(time.monotonic())
             time.sleep(LOOK)
+
+    def _over(self) -> bool:
+        """Whether the person has seen enough of this repetition."""
+        return self.finished or self.again is not None or self.other is not None
 
     def _show_end(self, result: Result) -> None:
         if len(result):
@@ -188,8 +202,7 @@ class Live:
             self._keep_pace(now)
 
     def _waits(self) -> bool:
-        ends = self.finished or self.again is not None or not self._go_on(self._done)
-        return self.paused and not ends
+        return self.paused and not self._over() and self._go_on(self._done)
 
     def _keep_pace(self, now: float) -> None:
         due = self._begin + (self._done - self._begin_done) * self._dt / self.speed
@@ -240,7 +253,7 @@ class Live:
 
     def _obey(self, command: Mapping[str, Any], now: float) -> None:
         match command:
-            case {"do": "pause" | "step" | "speed" | "again" as what} if self._real:
+            case {"do": "pause" | "step" | "speed" | "again" | "scenario" as what} if self._real:
                 self.tell(f"a real robot waits for no one: {what} is for simulated ones")
             case {"do": "beat", "watchers": int(watchers)}:
                 self._watchers, self._heard, self._patience = watchers, now, SILENT
@@ -259,6 +272,8 @@ class Live:
                 self.finished = True
             case {"do": "again", "set": dict(changes)}:
                 self.again = changes
+            case {"do": "scenario", "name": str(name)}:
+                self.other = name
             case {"do": "write", "values": dict(values)}:
                 self._write(values)
             case {"do": "hold", "key": str(key), "values": dict(values), "release": dict(release)}:
