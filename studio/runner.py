@@ -35,7 +35,7 @@ from simloop.studio.real_robot import check_robot, connect_robot
 from simloop.studio.request import Finished, Request
 from simloop.studio.results import TABLE, check_folder, publish, write_results
 from simloop.studio.scenario import Outcome, Parameters, Scenario, Settings
-from simloop.studio.view.live import Live
+from simloop.studio.view.live import Live, OtherScenario
 
 # An error in the instant of one bounce grows in the next ones: a thousandth of the nanosecond that is promised, s.
 TOUCH_TOLERANCE = 1e-12
@@ -111,7 +111,7 @@ def _run_all(
     if live is None:
         result, parameters, error = _run_once(request, settings, make, watch, pace)
     else:
-        result, parameters, error = _run_live(request, settings, make, watch, live)
+        result, parameters, error = _run_live(request, settings, make, watch, live, pace)
         # What it is compared with is as long as it was, and is written to as it was.
         if len(result) > 1:
             request = replace(request, duration=str((len(result) - 1) * request.h), replayed=tuple(live.writes))
@@ -136,14 +136,14 @@ def _run_all(
 
 
 def _run_live(
-    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, live: Live
+    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, live: Live, pace: Pace | None
 ) -> tuple[Result, Parameters, SimloopError | None]:
     """Runs until a person is content with one; it is whole where the person ended it. Parameters that are refused are
     told, and the run begins again with those before."""
     good = dict(settings)
     while True:
         try:
-            result, parameters, error = _run_once(request, settings, make, watch, live=live)
+            result, parameters, error = _run_once(request, settings, make, watch, pace, live)
         except SimloopError as refused:
             if settings == good:
                 raise
@@ -152,8 +152,10 @@ def _run_live(
             settings.update(good)
             continue
         good = dict(settings)
-        if live.again is None:
+        if live.again is None and live.other is None:
             live.hold(result, "" if error is None else str(error), watch.keep_going)
+        if live.other is not None:
+            raise OtherScenario(live.other)
         if live.again is None:
             ended = live.finished and len(result) > 1
             return Result(result.columns, complete=result.complete or ended, account=result.account), parameters, error

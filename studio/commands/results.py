@@ -22,7 +22,8 @@ def view_command(folder: Path, host: str, port: int) -> None:
         from simloop.studio.view.recorded import serve_recorded
         from simloop.studio.view.viewer import Address
 
-        serve_recorded(folder, Address(host, port), lambda url: click.echo(f"view: {url}"))
+        with Address(host, port) as address:
+            serve_recorded(folder, address, lambda url: click.echo(f"view: {url}"))
 
 
 @click.command("report")

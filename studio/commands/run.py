@@ -113,8 +113,11 @@ def run_command(**words: Any) -> None:
 
 def _run_scenario(asked: Words) -> Finished:
     request = _requested(asked)
-    folder = asked.out or Path("runs") / asked.scenario
-    finished = _run_watched(asked, request, folder) if asked.view else _run_quietly(asked, request, folder)
+    if asked.view:
+        request, finished = _run_watched(asked, request)
+    else:
+        finished = _run_quietly(asked, request)
+    folder = _folder(asked, request)
     _tell(request, finished, folder)
     for line in finished.outcome.result.account.lines() if asked.verbose else ():
         click.echo(line)
@@ -187,40 +190,36 @@ def _replayed(request: Request, path: Path, view: bool) -> Request:
     )
 
 
-def _run_quietly(asked: Words, request: Request, folder: Path) -> Finished:
+def _folder(asked: Words, request: Request) -> Path:
+    return asked.out or Path("runs") / request.scenario.name
+
+
+def _run_quietly(asked: Words, request: Request) -> Finished:
     from simloop.studio.runner import run_to_folder
 
+    folder = _folder(asked, request)
     with progress_bar(asked.scenario) as progress:
         return run_to_folder(request, folder, csv=asked.csv, command=command_line(), progress=progress)
 
 
-def _run_watched(asked: Words, request: Request, folder: Path) -> Finished:
-    """With a person at the controls, in a browser."""
-    from dataclasses import replace
-
+def _run_watched(asked: Words, request: Request) -> tuple[Request, Finished]:
+    """With a person at the controls, in a browser, who may go on to other scenarios; the last one's request."""
     from simloop.master import SimloopError
-    from simloop.studio.runner import run_to_folder
     from simloop.studio.view import need_view
 
     need_view()
-    from simloop.studio.report import goals_of
-    from simloop.studio.view.live import Live
-    from simloop.studio.view.viewer import Address, Viewer, playbill_of
+    from simloop.studio.view.viewer import Address
+    from simloop.studio.watched import run_watched
 
     if asked.strict:
         raise SimloopError("--strict does not go with --view, where a person pauses and steps")
-    steered = request.scenario.steered
-    chosen = steered() if steered is not None else request.scenario
-    request = replace(request, scenario=chosen, pace=None)
-    address = Address(asked.host, asked.port)
-    goals = goals_of(request.parameters(), len(chosen.robot.tools))
-    bill = playbill_of(chosen.name, chosen.title, chosen.robot, chosen.obstacles, goals)
-    with Viewer(address, bill) as viewer:
-        live = Live(viewer.open, speed=asked.pace or 1.0)
+    with Address(asked.host, asked.port) as address:
         click.echo(f"view: {address.url}")
         if asked.shows:
             open_on_desktop(address.url)
-        return run_to_folder(request, folder, csv=asked.csv, command=command_line(), live=live)
+        return run_watched(
+            request, address, folder_for=lambda each: _folder(asked, each), csv=asked.csv, command=command_line()
+        )
 
 
 def _tell(request: Request, finished: Finished, folder: Path) -> None:

@@ -350,6 +350,9 @@ function gridLines({low, high}) {
   return new Float32Array(out);
 }
 
+// Without a minus before what rounds to nothing.
+const inMillimetres = distance => `${(Math.round(1e4 * distance) / 10 || 0).toFixed(1)} mm`;
+
 const NEAR = 0.05;
 // The nearest pair as a line: red when nearer than NEAR m or inside.
 function nearLine(distance, a, b) {
