@@ -19,32 +19,16 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 from numpy.typing import NDArray
-from pythonfmu import Boolean, Fmi2Causality, Fmi2Slave, Integer, Real, String
+from pythonfmu import Fmi2Slave
 from pythonfmu.default_experiment import DefaultExperiment
-from pythonfmu.enums import Fmi2Variability
 from simloop.fmus.resources import UNIT, this_version
 from simloop.fmus.state import UnitState, copy_into, duplicate, from_bytes, to_bytes
 
 Vector = NDArray[np.float64]
 
-# Exponents of the SI base units, as fmi2 UnitDefinitions want them. Units are written as they are spoken.
-SI_UNITS: dict[str, dict[str, int]] = {
-    "1": {},
-    "s": {"s": 1},
-    "m": {"m": 1},
-    "m/s": {"m": 1, "s": -1},
-    "m/s2": {"m": 1, "s": -2},
-    "rad": {"rad": 1},
-    "rad/s": {"rad": 1, "s": -1},
-    "N": {"kg": 1, "m": 1, "s": -2},
-    "N.m": {"kg": 1, "m": 2, "s": -2},
-    "1/kg": {"kg": -1},
-    "1/(kg.m2)": {"kg": -1, "m": -2},
-}
 # The unit of a joint's velocity, force and regularisation, by the unit of its position.
 VELOCITY = {"m": "m/s", "rad": "rad/s"}
 FORCE = {"m": "N", "rad": "N.m"}
@@ -100,6 +84,13 @@ class Port:
         """Its byte in the shell's access table."""
         return self.kind.value | self.role.value | (0 if self.finite else ANY_NUMBER)
 
+    @property
+    def variability(self) -> str:
+        """When its value may change, spelled as FMI 2.0 does."""
+        if self.role is Role.PARAMETER:
+            return "fixed"
+        return "continuous" if self.kind is Kind.REAL else "discrete"
+
     def elements(self) -> list[str]:
         return [self.name] if self.size is None else [f"{self.name}[{i + 1}]" for i in range(self.size)]
 
@@ -137,6 +128,8 @@ class Slave(Fmi2Slave):
 
     author = None
     license = "Apache-2.0"
+    keeps_state = True
+    """Whether its state can be saved, restored and serialised."""
 
     def __init__(self, instance_name: str, resources: str, ports: Sequence[Port], state: type[UnitState], **parts: Any):
         """`parts` are the first values of the fields of `state` beyond those of UnitState."""
@@ -333,84 +326,6 @@ class Slave(Fmi2Slave):
     def _fmu_state_from_bytes(self, data: bytes) -> UnitState:
         state: UnitState = from_bytes(data, self._blank, self._first_finite)
         return state
-
-    def to_xml(self, model_options: dict[str, str] | None = None) -> Element:
-        """The model description, without GUID and date, which the exporter decides."""
-        self.vars.clear()
-        for name, port, _, start in self._variables:
-            self.register_variable(_scalar(name, port, start))
-        options = {
-            "canGetAndSetFMUstate": "true",
-            "canSerializeFMUstate": "true",
-            "needsExecutionTool": "true",
-        }
-        root: Element = super().to_xml({**options, **(model_options or {})})
-        root.attrib.pop("generationDateAndTime", None)
-        root.attrib.pop("guid", None)
-        self._write_units(root)
-        self._write_dependencies(root)
-        return root
-
-    def _write_units(self, root: Element) -> None:
-        used = sorted({unit for _, port, unit, _ in self._variables if port.kind is Kind.REAL})
-        definitions = Element("UnitDefinitions")
-        for unit in used:
-            exponents = {base: str(power) for base, power in SI_UNITS[unit].items()}
-            SubElement(SubElement(definitions, "Unit", name=unit), "BaseUnit", exponents)
-        after = [child.tag for child in root].index("CoSimulation") + 1
-        root.insert(after, definitions)
-        variables = root.find("ModelVariables")
-        assert variables is not None
-        for element, (_, port, unit, start) in zip(variables, self._variables, strict=True):
-            if port.kind is Kind.REAL:
-                element[0].set("unit", unit)
-                if port.role is not Role.OUTPUT:
-                    element[0].set("start", repr(float(start)))
-        self._write_limits(variables)
-
-    def _write_limits(self, variables: Element) -> None:
-        words = {"least": "min", "most": "max", "nominal": "nominal"}
-        limits = [
-            {word: port.each(getattr(port, field)) for field, word in words.items()} for port in self.descriptions
-        ]
-        places = [(each, i) for each, port in zip(limits, self.descriptions, strict=True) for i in range(port.count)]
-        for element, (each, i), (_, port, _, _) in zip(variables, places, self._variables, strict=True):
-            for word, values in each.items():
-                if values[i] is not None and math.isfinite(values[i]):
-                    real = port.kind is Kind.REAL
-                    element[0].set(word, repr(float(values[i])) if real else str(int(values[i])))
-
-    def _write_dependencies(self, root: Element) -> None:
-        structure = root.find("ModelStructure")
-        assert structure is not None
-        structure.clear()
-        outputs = SubElement(structure, "Outputs")
-        initial = SubElement(structure, "InitialUnknowns")
-        for index, (_, port, _, _) in enumerate(self._variables):
-            if port.role is Role.OUTPUT:
-                for node, names in ((outputs, ()), (initial, port.starts_from)):
-                    known = sorted(i for name in names for i in self._indices(name))
-                    attributes = {"index": str(index + 1), "dependencies": " ".join(map(str, known))}
-                    SubElement(node, "Unknown", attributes)
-
-    def _indices(self, name: str) -> list[int]:
-        """Positions of a port's elements in the model description, from 1."""
-        place = self._slices[name]
-        return list(range(place.start + 1, place.stop + 1))
-
-
-def _scalar(name: str, port: Port, start: Any) -> Any:
-    kind = {Kind.REAL: Real, Kind.INTEGER: Integer, Kind.BOOLEAN: Boolean, Kind.STRING: String}[port.kind]
-    variability = Fmi2Variability.continuous if port.kind is Kind.REAL else Fmi2Variability.discrete
-    if port.role is Role.PARAMETER:
-        variability = Fmi2Variability.fixed
-    common = {
-        "causality": Fmi2Causality[port.role.name.lower()],
-        "variability": variability,
-        "description": port.description,
-        "getter": lambda: start,
-    }
-    return kind(name, **common) if port.role is Role.OUTPUT else kind(name, start=start, **common)
 
 
 def misfit(resources: str) -> str:
