@@ -1,8 +1,9 @@
 """The base class of every unit: vector ports on one array, all state in one dataclass, an honest description.
 
 Call order, as FMI 2.0 has it: construct, set parameters and inputs, `exit_initialization_mode` (which calls the
-unit's `prepare` and `start`), then any number of set, `do_step` (which calls the unit's `step`), get; state may be
-saved and restored between any two of these. A restored state brings its parameters with it.
+unit's `prepare` and `start`), then any number of set, `do_step` (which calls the unit's `step`, and `prepare` before it
+where a tunable parameter has changed), get; state may be saved and restored between any two of these. A restored state
+brings its parameters with it.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Port:
     `unit` is one for all elements or a sequence, one each; `start`, `least`, `most` and `nominal` likewise, the last
     three None where nothing is promised. `starts_from` names the inputs and parameters that an output's first value
     depends on. After that outputs change in steps only. An input that is not `finite` may be set to NaN or infinity,
-    which the unit then answers for.
+    which the unit then answers for. A number that is a `tunable` parameter may be set between steps too.
     """
 
     name: str
@@ -78,17 +79,19 @@ class Port:
     most: Any = None
     nominal: Any = None
     finite: bool = True
+    tunable: bool = False
 
     @property
     def access(self) -> int:
         """Its byte in the shell's access table."""
-        return self.kind.value | self.role.value | (0 if self.finite else ANY_NUMBER)
+        settable = Role.INPUT if self.tunable else self.role
+        return self.kind.value | settable.value | (0 if self.finite else ANY_NUMBER)
 
     @property
     def variability(self) -> str:
         """When its value may change, spelled as FMI 2.0 does."""
         if self.role is Role.PARAMETER:
-            return "fixed"
+            return "tunable" if self.tunable else "fixed"
         return "continuous" if self.kind is Kind.REAL else "discrete"
 
     def elements(self) -> list[str]:
@@ -110,7 +113,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Variable:
-    """A scalar variable as a host sees it; causality and type are spelled as FMI 2.0 does.
+    """A scalar variable as a host sees it; causality, type and variability are spelled as FMI 2.0 does.
 
     No output depends on an input directly: outputs change in steps only.
     """
@@ -120,6 +123,7 @@ class Variable:
     type: str
     unit: str
     reference: int
+    variability: str
     dependencies: tuple[str, ...] = ()
 
 
@@ -135,8 +139,8 @@ class Slave(Fmi2Slave):
         """`parts` are the first values of the fields of `state` beyond those of UnitState."""
         super().__init__(instance_name=instance_name, resources=resources)
         numbers = [port for port in ports if port.kind is not Kind.STRING]
-        # What may be NaN stands first and parameters last, so that each is a slice.
-        numbers.sort(key=lambda port: (port.finite, port.role is Role.PARAMETER))
+        # What may be NaN stands first and parameters last, of these the tunable ones, so that each is a slice.
+        numbers.sort(key=lambda port: (port.finite, port.role is Role.PARAMETER, port.tunable))
         texts = [port for port in ports if port.kind is Kind.STRING]
         self.descriptions = tuple(numbers + texts)
         self._text_parameters = [i for i, port in enumerate(texts) if port.role is Role.PARAMETER]
@@ -159,13 +163,16 @@ class Slave(Fmi2Slave):
         signals = sum(port.role is not Role.PARAMETER for _, port, _, _ in self._variables[:count])
         self._parameters = slice(signals, count)
         self._prepared: tuple[bytes, list[str]] | None = None
+        # The tunable parameters as they are and as `prepare` last saw them; comparing the two allocates nothing.
+        tunable = self.ports[count - sum(port.tunable for _, port, _, _ in self._variables) :]
+        self._tunable, self._tuned = tunable.data, tunable.copy().data
         self.start_time = 0.0
         self.default_experiment = DefaultExperiment(start_time=0.0, stop_time=1.0, step_size=0.005)
         self._blank = duplicate(self.state)
 
     @abstractmethod
     def prepare(self) -> None:
-        """Build the model from the parameters, touching neither state nor other ports."""
+        """Build the model from the parameters, touching neither state nor ports; also between two steps."""
 
     @abstractmethod
     def start(self) -> None:
@@ -184,17 +191,26 @@ class Slave(Fmi2Slave):
 
     def not_negative(self, name: str) -> float:
         """The value of a scalar parameter that must be 0 or more."""
-        return self._number(name, allowed=lambda value: value >= 0.0, rule="it must not be negative")
+        return self.number(name, allowed=lambda value: value >= 0.0, rule="it must not be negative")
 
     def positive(self, name: str) -> float:
         """The value of a scalar parameter that must be more than 0."""
-        return self._number(name, allowed=lambda value: value > 0.0, rule="it must be greater than 0")
+        return self.number(name, allowed=lambda value: value > 0.0, rule="it must be greater than 0")
 
-    def _number(self, name: str, allowed: Callable[[float], bool], rule: str) -> float:
+    def number(self, name: str, allowed: Callable[[float], bool], rule: str) -> float:
+        """The value of a scalar parameter that must be allowed; `rule` says in words what is."""
         value = float(self.view(name)[0])
         if not allowed(value):
             raise ValueError(f"{self.instance_name}.{name} is {value:g}; {rule}")
         return value
+
+    def none_negative(self, name: str) -> Vector:
+        """The values of a vector parameter that must be 0 or more each, as a live slice."""
+        values = self.view(name)
+        if np.any(values < 0.0):
+            first = int(np.argmax(values < 0.0))
+            raise ValueError(f"{self.instance_name}.{name}[{first + 1}] is {values[first]:g}; it must not be negative")
+        return values
 
     def one_of(self, name: str, choices: Iterable[str]) -> str:
         """The value of a text parameter that must be one of `choices`."""
@@ -209,7 +225,7 @@ class Slave(Fmi2Slave):
     def variables(self) -> list[Variable]:
         """Every scalar variable, by value reference."""
         return [
-            Variable(name, port.role.name.lower(), port.kind.name.capitalize(), unit, reference)
+            Variable(name, port.role.name.lower(), port.kind.name.capitalize(), unit, reference, port.variability)
             for reference, (name, port, unit, _) in enumerate(self._variables)
         ]
 
@@ -229,6 +245,8 @@ class Slave(Fmi2Slave):
             raise ValueError(f"{self.instance_name}: a step was asked for before the unit was initialised")
         if not step_size > 0.0:
             raise ValueError(f"{self.instance_name}: the step size is {step_size}; it must be greater than 0")
+        if self._tunable != self._tuned:
+            self._retune()
         # What overflows is found below, by name; numpy's own warnings would go to the host's terminal.
         with np.errstate(all="ignore"):
             self.step(current_time, step_size)
@@ -319,6 +337,16 @@ class Slave(Fmi2Slave):
         self._prepared = None
         self.prepare()
         self._prepared = self._given_by(self.state)
+        self._tuned[:] = self._tunable
+
+    def _retune(self) -> None:
+        """Take in the tunable parameters; those that are refused go back to what they were."""
+        try:
+            self._prepare_anew()
+        except ValueError:
+            self._tunable[:] = self._tuned
+            self._prepare_anew()
+            raise
 
     def _fmu_state_to_bytes(self, state: UnitState) -> bytes:
         return to_bytes(state)

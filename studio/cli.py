@@ -80,7 +80,7 @@ _port_option = click.option("--port", default=8642, show_default=True, help="Its
     "writes",
     multiple=True,
     metavar="TIME:NAME=VALUE",
-    help="Set a free input at a time, such as 1.5:plant.f_ext=20.",
+    help="Set a free input or a tunable parameter at a time, such as 1.5:plant.f_ext=20.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; runs/SCENARIO unless given.")
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
@@ -241,7 +241,7 @@ def _run_package(
 @click.option("--step", default="1/200", show_default=True, help="Macro step in s that the package will ask for.")
 @click.option("--duration", help="Length of the default experiment in s; the scenario's own unless given.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter, as run does.")
-@click.option("--at", "writes", multiple=True, metavar="TIME:NAME=VALUE", help="Set a free input at a time, likewise.")
+@click.option("--at", "writes", multiple=True, metavar="TIME:NAME=VALUE", help="Set something at a time, as run does.")
 def export_ssp_command(
     scenario: str,
     robot: str | None,

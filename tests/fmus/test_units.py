@@ -17,7 +17,7 @@ import pytest
 from fmpy.validation import validate_fmu
 from simloop.fmus.export import CONTROLLERS, UNITS, build, instantiate
 from simloop.fmus.slave import load
-from simloop.master import Claimed, FmuComponent, SimloopError, UnitError
+from simloop.master import Claimed, Component, FmuComponent, SimloopError, UnitError
 from simloop.models.robot import Robot
 from simloop.models.robots.sphere import ROBOT
 
@@ -29,7 +29,7 @@ ARM = Robot("three", THREE_LINKS, tools=("tip",), home=(0.1, 0.2, 0.03))
 H = 1 / 200
 
 
-def reals(component: FmuComponent, causality: str) -> list[str]:
+def reals(component: Component, causality: str) -> list[str]:
     return [v.name for v in component.variables.values() if v.causality == causality and v.type == "Real"]
 
 
@@ -50,7 +50,7 @@ def open_unit(kind: str, path: Path) -> FmuComponent:
     return component
 
 
-def drive(component: FmuComponent, k: int) -> None:
+def drive(component: Component, k: int) -> None:
     """Inputs of step k: some numbers, the same for the same k."""
     rng = np.random.default_rng(k)
     names = reals(component, "input")
@@ -58,7 +58,7 @@ def drive(component: FmuComponent, k: int) -> None:
     component.step(k * H, H)
 
 
-def outputs(component: FmuComponent) -> bytes:
+def outputs(component: Component) -> bytes:
     numbers = [v.name for v in component.variables.values() if v.causality == "output" and v.type != "String"]
     values = np.zeros(len(numbers))
     component.reader(numbers, values)()
@@ -311,7 +311,7 @@ def test_a_host_that_breaks_the_rules_gets_an_error_and_no_crash(units: dict[str
     variables = component.variables
     for name, problem in (
         ("q[1]", "output"),
-        ("mass_error", "fixed parameter"),
+        ("gear_stiffness[1]", "fixed parameter"),
         ("seed", "not a variable of type Real"),
     ):
         assert raw_set_real(component, variables[name].reference) == error
@@ -448,7 +448,7 @@ def test_a_playback_goes_on_only_with_the_table_it_was_saved_with(tmp_path: Path
 def test_a_component_that_is_let_go_leaves_no_files(units: dict[str, Path], tmp_path: Path) -> None:
     code = f"""
 import tempfile; tempfile.tempdir = {str(tmp_path)!r}
-from simloop.master import Claimed, FmuComponent, SimloopError
+from simloop.master import Claimed, Component, FmuComponent, SimloopError
 kept = FmuComponent("plant", {str(units["plant"])!r}, trust=Claimed())
 kept.initialize(0.0)
 kept.save()
@@ -477,7 +477,7 @@ def test_an_interrupt_inside_a_unit_reaches_the_script(units: dict[str, Path]) -
     code = f"""
 import os, signal, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
-from simloop.master import Claimed, FmuComponent, UnitError
+from simloop.master import Claimed, Component, FmuComponent, UnitError
 unit = FmuComponent("plant", {str(units["plant"])!r}, trust=Claimed())
 unit.initialize(0.0)
 try:
