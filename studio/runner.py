@@ -44,7 +44,7 @@ from simloop.master.schedule import Operation
 from simloop.master.seconds import exact_seconds
 from simloop.studio.real_robot import check_robot, connect_robot, robot_settings
 from simloop.studio.report import write_report
-from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings
+from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings, port_of
 from simloop.studio.session import SESSION, Session, write_session
 from simloop.studio.view.live import Live
 
@@ -91,11 +91,12 @@ class Request:
     def seconds(self) -> Fraction:
         return exact_seconds("duration", self.duration) if self.duration is not None else self.scenario.duration
 
-    def all_writes(self) -> tuple[TimedWrite, ...]:
+    def all_writes(self, held: Iterable[str] = ()) -> tuple[TimedWrite, ...]:
         """What a replayed person, the scenario and then the user writes on the way; of the scenario's, what a shorter
-        run does not reach is left out."""
+        run does not reach is left out, and so are writes of what is `held`."""
         own = (write for write in self.scenario.writes(float(self.h)) if write.time < self.seconds)
-        return (*self.replayed, *own, *self.writes)
+        left_out = set(map(port_of, held))
+        return tuple(write for write in (*self.replayed, *own, *self.writes) if port_of(write.name) not in left_out)
 
     def parameters(self) -> Settings:
         seed = {} if self.seed is None else {"plant.seed": self.seed}
@@ -211,7 +212,8 @@ def _run_all(
     others: dict[str, tuple[Result, Parameters]] = {}
     for variant in scenario.variants(parameters, h) if whole else ():
         try:
-            other, changed, error = _run_once(request, {**settings, **variant.changes}, make, watch)
+            changes = variant.changes
+            other, changed, error = _run_once(request, {**settings, **changes}, make, watch, held=changes)
         except UnitError as refused:
             error = refused
             whole = False
@@ -220,7 +222,8 @@ def _run_all(
         if not whole:
             break
         others[variant.label] = (other, changed)
-    outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control, request.plant)
+    written = tuple(write.name for write in request.all_writes())
+    outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control, request.plant, written)
     figures = scenario.judge(outcome) if whole else {}
     status = "complete" if whole else "failed" if error else "interrupted"
     lateness = None if pace is None else pace.lateness()
@@ -280,9 +283,10 @@ def _run_once(
     watch: Watch,
     pace: Pace | None = None,
     live: Live | None = None,
+    held: Iterable[str] = (),
 ) -> tuple[Result, Parameters, SimloopError | None]:
     """One run, with its parameters by full name; a unit that fails on the way, or a deadline that is missed in a strict
-    run, gives the record up to there."""
+    run, gives the record up to there. What is `held` is not written on the way."""
     system = System()
     try:
         assemble(system, request.scenario, settings, make, request.plant)
@@ -297,7 +301,7 @@ def _run_once(
                 schedule,
                 step=request.h,
                 duration=request.seconds,
-                writes=request.all_writes(),
+                writes=request.all_writes(held),
                 keep_going=keep_going,
                 pace=pace,
                 account=Account(timed=request.timed),

@@ -95,7 +95,6 @@ class Live:
     ) -> Callable[[int], bool]:
         """What `run` asks before each macro step."""
         self._system, self._h, self._dt = system, h, float(h)
-        self._free = {f"{component}.{variable}" for component, variable in system.undriven_inputs()}
         self._last: dict[str, float] = {}
         self._held: dict[str, Held] = {}
         self.writes.clear()
@@ -250,19 +249,21 @@ class Live:
             self._write(self._held.pop(key).release)
 
     def _write(self, values: Mapping[str, Any]) -> None:
-        """Set free inputs before the next macro step and remember it; what no input takes is told and left out."""
+        """Set free inputs and tunable parameters before the next macro step and remember it; what cannot be is told and
+        left out."""
         for name, value in values.items():
-            component, _, variable = name.partition(".")
-            if name not in self._free:
-                self.tell(f"{name} cannot be written: it is not a free input")
-                continue
-            unit = self._system.components[component]
             try:
-                number = check_number(component, unit.variables[variable], value)
+                component, variables = self._system.resolve_writable(name)
+                numbers = [check_number(component.name, component.variables[each], value) for each in variables]
             except SimloopError as error:
                 self.tell(str(error))
                 continue
-            if self._last.get(name) != number:
-                unit.set(variable, number)
-                self._last[name] = number
-                self.writes.append(TimedWrite(self._done * self._h, name, number))
+            for each, number in zip(variables, numbers, strict=True):
+                self._set(component, each, number)
+
+    def _set(self, component: Component, variable: str, number: float) -> None:
+        name = f"{component.name}.{variable}"
+        if self._last.get(name) != number:
+            component.set(variable, number)
+            self._last[name] = number
+            self.writes.append(TimedWrite(self._done * self._h, name, number))
