@@ -150,8 +150,17 @@ class System:
         scalars = {f"{c}.{v}" for c, component in self.components.items() for v in component.variables}
         return scalars | {name.partition("[")[0] for name in scalars}
 
+    def writable(self) -> list[tuple[str, str]]:
+        """What may be written while a run goes on: inputs that nothing drives, and tunable parameters."""
+        return [
+            (component.name, name)
+            for component in self.components.values()
+            for name in component.variables
+            if not self._why_not_written(component, name)
+        ]
+
     def resolve_writable(self, name: str) -> tuple[Component, list[str]]:
-        """As `resolve`, for what may be written while a run goes on: inputs that nothing drives, tunable parameters."""
+        """As `resolve`, for what is `writable`; another name is refused with the reason."""
         component, names = self.resolve(name)
         for each in names:
             why = self._why_not_written(component, each)

@@ -516,9 +516,13 @@ def _open_view(request: Request, stack: ExitStack, host: str, port: int) -> tupl
     chosen = request.scenario
     address = Address(host, port)
     goals = goals_of(request.parameters(), len(chosen.robot.tools))
-    bill = playbill_of(chosen.name, chosen.title, chosen.robot, chosen.obstacles, goals)
+    real = request.plant != "plant"
+    bill = playbill_of(chosen.name, chosen.title, chosen.robot, chosen.obstacles, goals, real=real)
     viewer = stack.enter_context(Viewer(address, bill))
-    return replace(request, pace=None), Live(viewer.open, speed=request.pace or 1.0), address.url
+    pace = request.pace or 1.0
+    if real:
+        return replace(request, pace=pace), Live(viewer.open, speed=0.0, real=True), address.url
+    return replace(request, pace=None), Live(viewer.open, speed=pace), address.url
 
 
 def _open_on_desktop(url: str, wanted: bool) -> None:

@@ -204,7 +204,7 @@ def _run_all(
     if live is None:
         result, parameters, error = _run_once(request, settings, make, watch, pace)
     else:
-        result, parameters, error = _run_live(request, settings, make, watch, live)
+        result, parameters, error = _run_live(request, settings, make, watch, live, pace)
         # What it is compared with is as long as it was, and is written to as it was.
         if len(result) > 1:
             request = replace(request, duration=str((len(result) - 1) * request.h), replayed=tuple(live.writes))
@@ -231,14 +231,14 @@ def _run_all(
 
 
 def _run_live(
-    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, live: Live
+    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, live: Live, pace: Pace | None
 ) -> tuple[Result, Parameters, SimloopError | None]:
     """Runs until a person is content with one; it is whole where the person ended it. Parameters that are refused are
     told, and the run begins again with those before."""
     good = dict(settings)
     while True:
         try:
-            result, parameters, error = _run_once(request, settings, make, watch, live=live)
+            result, parameters, error = _run_once(request, settings, make, watch, pace, live)
         except SimloopError as refused:
             if settings == good:
                 raise
@@ -292,9 +292,10 @@ def _run_once(
         assemble(system, request.scenario, settings, make, request.plant)
         parameters = {f"{component}.{variable}": value for (component, variable), value in system.values.items()}
         schedule = simulation_in_the_loop(system, plant_step=plant_step_for(parameters))
+        account = Account(timed=request.timed)
         keep_going: Callable[[int], bool] = watch.keep_going
         if live is not None:
-            keep_going = live.watch(system, request.h, parameters, keep_going)
+            keep_going = live.watch(system, request.h, parameters, keep_going, account)
         try:
             result = run(
                 system,
@@ -304,7 +305,7 @@ def _run_once(
                 writes=request.all_writes(held),
                 keep_going=keep_going,
                 pace=pace,
-                account=Account(timed=request.timed),
+                account=account,
             )
         except StepError as error:
             if error.result is None:

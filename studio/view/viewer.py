@@ -28,15 +28,23 @@ class Playbill:
     home: tuple[float, ...]
     goals: tuple[tuple[float, ...], ...] = ()
     recorded: bool = False
+    real: bool = False
+    """Whether it is a robot that waits for no one."""
     seconds: float = 0.0
     """How long a recorded run is."""
 
 
 def playbill_of(
-    name: str, title: str, robot: Robot, obstacles: tuple[Obstacle, ...], goals: Sequence[Sequence[float]] = ()
+    name: str,
+    title: str,
+    robot: Robot,
+    obstacles: tuple[Obstacle, ...],
+    goals: Sequence[Sequence[float]] = (),
+    *,
+    real: bool = False,
 ) -> Playbill:
     mjcf = scene_mjcf(robot, obstacles)
-    return Playbill(name, title, mjcf, robot.tools, robot.home, tuple(tuple(goal) for goal in goals))
+    return Playbill(name, title, mjcf, robot.tools, robot.home, tuple(tuple(goal) for goal in goals), real=real)
 
 
 class Address:
