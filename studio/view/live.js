@@ -16,7 +16,16 @@ const part = name => layout[name] ? picture.subarray(...layout[name]) : null;
 const operating = () => status.you !== undefined && status.you === status.operator;
 const send = order => { if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(order)); };
 
-const scene = new Scene(find("scene"), hello.stage), gizmo = new Gizmo(scene), keys = new Keyboard();
+function makeScene() {
+  try {
+    return new Scene(find("scene"), hello.stage);
+  } catch (error) {
+    const words = `The robot cannot be drawn: ${error.message}. Open this address in another browser, or turn WebGL on in this one.`;
+    document.querySelector("main").replaceWith(make("p", {className: "notice", textContent: words}));
+    throw error;
+  }
+}
+const scene = makeScene(), gizmo = new Gizmo(scene), keys = new Keyboard();
 const units = [...new Set(joints.map(joint => joint.unit))], colours = joints.map(joint => joint.colour);
 const strips = [
   new Strip(find("joints"), "joint positions", units.join(", "), colours),
@@ -49,8 +58,8 @@ function say(text, lost = false) {
 }
 
 function showStatus() {
-  const who = status.operator === null ? "no one operates" : operating() ? "you operate" : `watcher ${status.operator} operates`;
-  say(`You are watcher ${status.you} of ${status.watchers}; ${who}.`);
+  const who = status.operator === null ? "No one operates" : operating() ? "You operate" : `Watcher ${status.operator} operates`;
+  say(`${who}. ${status.watchers} here; you are watcher ${status.you}.`);
   find("operate").textContent = operating() ? "Leave the controls" : "Take the controls";
   find("operate").disabled = status.operator !== null && !operating();
   find("notice").hidden = !status.notice;
@@ -171,23 +180,29 @@ setInterval(() => {
   find("wanted").textContent = words ? `wanted: ${words} mm/s` : "";
 }, SEND_EVERY);
 
+let holder = null;                                   // the pointer that steers or pulls, of several fingers
 const spot = event => { const box = find("scene").getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
 scene.busy = event => {
+  if (holder !== null) return true;
   if (!operating() || hello.recorded) return false;
   if (event.altKey || find("grab").checked) {
     const hit = scene.pick(...spot(event));
     if (!hit || hit.piece.standing) return false;
     pulled = {body: hit.body, local: hit.local, to: hit.point};
   } else if (!gizmo.take(...spot(event))) return false;
-  find("scene").setPointerCapture(event.pointerId);
+  holder = event.pointerId;
+  find("scene").setPointerCapture(holder);
   return true;
 };
 find("scene").addEventListener("pointermove", event => {
+  if (event.pointerId !== holder) return;
   if (gizmo.grip !== null) gizmo.drag(...spot(event));
   if (pulled) pulled.to = scene.onPlane(...spot(event), placed(scene.pose(pulled.body), pulled.local));
 });
-for (const kind of ["pointerup", "pointercancel"]) find("scene").addEventListener(kind, () => { gizmo.drop(); pulled = null; });
-addEventListener("blur", () => { gizmo.drop(); pulled = null; });
+const letGo = () => { gizmo.drop(); pulled = holder = null; };
+for (const kind of ["pointerup", "pointercancel"])
+  find("scene").addEventListener(kind, event => { if (event.pointerId === holder) letGo(); });
+addEventListener("blur", letGo);
 
 find("play").addEventListener("click", () => send({do: find("play").dataset.paused === "true" ? "play" : "pause"}));
 find("step").addEventListener("click", () => send({do: "step", count: 1}));

@@ -57,14 +57,9 @@ if (motion) {
     setPlaying(false);
     seek(one.dataset.time);
   }));
-  find("scene").addEventListener("keydown", event => {
-    const turn = {ArrowLeft: [20, 0], ArrowRight: [-20, 0], ArrowUp: [0, 20], ArrowDown: [0, -20]}[event.key];
-    if (event.key === " ") setPlaying(!playing());
-    else if (turn && scene) { scene._orbit(...turn); scene.stale = true; }
-    else if ((event.key === "+" || event.key === "-") && scene) {
-      scene.distance *= event.key === "+" ? 0.9 : 1.1;
-      scene.stale = true;
-    } else return;
+  if (scene) scene.canvas.addEventListener("keydown", event => {
+    if (event.key !== " ") return;
+    setPlaying(!playing());
     event.preventDefault();
   });
   const tick = wall => {

@@ -61,7 +61,7 @@ const KEYS = {w: [0, SPEED], s: [0, -SPEED], a: [1, SPEED], d: [1, -SPEED], r: [
 class Keyboard {
   constructor() {
     this.held = new Set();
-    const typing = event => event.target.closest && event.target.closest("input, select, textarea");
+    const typing = event => event.target.closest && event.target.closest("input:not([type=checkbox]), select, textarea");
     addEventListener("keydown", event => {
       const key = event.key.toLowerCase();
       if (KEYS[key] && !typing(event) && !event.ctrlKey && !event.metaKey) this.held.add(key);

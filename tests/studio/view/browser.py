@@ -39,6 +39,8 @@ _FLAGS = (
     "--disable-renderer-backgrounding",
     "--disable-backgrounding-occluded-windows",
 )
+# Keys that write no character, by the numbers that Chromium knows them by.
+_KEY_CODES = {"Tab": 9, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 # A loaded machine may take this long for what takes a tenth of a second, s.
 PATIENCE = 60.0
 
@@ -146,19 +148,32 @@ class Tab(ABC):
 
 
 class Page(Tab):
-    """A tab of Chromium's."""
+    """A tab of Chromium's; as a tablet it has fingers for a mouse, and two pixels where others have one."""
 
-    def __init__(self, address: str, url: str, width: int = 1200, height: int = 800, before: str = "") -> None:
+    def __init__(
+        self, address: str, url: str, width: int = 1200, height: int = 800, before: str = "", tablet: bool = False
+    ) -> None:
         super().__init__(address)
         self._target = self.call("Target.createTarget", url="about:blank", newWindow=True)["targetId"]
         self._whom = {"sessionId": self.call("Target.attachToTarget", targetId=self._target, flatten=True)["sessionId"]}
         for domain in ("Page", "Runtime", "Network"):
             self.call(f"{domain}.enable")
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self._tablet = tablet
+        self.resize(width, height)
         if before:
             self.call("Page.addScriptToEvaluateOnNewDocument", source=before)
         self.call("Page.navigate", url=url)
         wait_until(lambda: self.run("document.readyState") == "complete", f"{url} is loaded")
+
+    def resize(self, width: int, height: int) -> None:
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=2 if self._tablet else 1,
+            mobile=self._tablet,
+        )
+        self.call("Emulation.setTouchEmulationEnabled", enabled=self._tablet, maxTouchPoints=5)
 
     def _note(self, event: dict[str, Any]) -> None:
         match event:
@@ -180,7 +195,13 @@ class Page(Tab):
         self.call("Input.dispatchMouseEvent", type=kind, **place)
 
     def key(self, kind: str, key: str) -> None:
-        self.call("Input.dispatchKeyEvent", type=kind, key=key, text=key if kind == "keyDown" else "")
+        text = key if kind == "keyDown" and key not in _KEY_CODES else ""
+        self.call("Input.dispatchKeyEvent", type=kind, key=key, text=text, windowsVirtualKeyCode=_KEY_CODES.get(key, 0))
+
+    def touch(self, kind: str, *fingers: tuple[float, float]) -> None:
+        """`kind` is touchStart, touchMove or touchEnd; `fingers` are all that touch the screen now."""
+        points = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(fingers)]
+        self.call("Input.dispatchTouchEvent", type=kind, touchPoints=points)
 
     def picture(self) -> bytes:
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])

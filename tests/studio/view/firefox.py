@@ -17,6 +17,8 @@ from tests.studio.view.browser import Tab, running, wait_until
 PROGRAMS = ("firefox-esr", "firefox")
 # Whatever name Firefox itself would ask for leads nowhere: it connects to no one but the tests.
 _PREFERENCES = 'user_pref("network.dns.forceResolve", "127.0.0.1");\n'
+# As WebDriver writes keys that write no character.
+_KEYS = {"Tab": "\ue004", "ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014", "ArrowDown": "\ue015"}
 _POINTER = {"mousePressed": "pointerDown", "mouseReleased": "pointerUp"}
 
 
@@ -82,7 +84,7 @@ class FirefoxPage(Tab):
         self._act({"type": "pointer", "id": "mouse", "actions": actions})
 
     def key(self, kind: str, key: str) -> None:
-        self._act({"type": "key", "id": "keys", "actions": [{"type": kind, "value": key}]})
+        self._act({"type": "key", "id": "keys", "actions": [{"type": kind, "value": _KEYS.get(key, key)}]})
 
     def _act(self, source: dict[str, Any]) -> None:
         self.call("input.performActions", context=self._context, actions=[source])
