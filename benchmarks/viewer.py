@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from simloop.fmus.export import build
-from simloop.master import FmuComponent, System, run, simulation_in_the_loop
+from simloop.master import Account, FmuComponent, System, run, simulation_in_the_loop
 from simloop.master.run import exact_seconds
 from simloop.studio import scenarios
 from simloop.studio.scenario import Scenario
@@ -70,7 +70,7 @@ def main() -> None:
             live = Live(viewer.open, speed=0.0)
 
             def with_viewer(system: System, live: Live = live) -> Keep:
-                keep = live.watch(system, exact_seconds("step", STEP), {}, lambda done: True)
+                keep = live.watch(system, exact_seconds("step", STEP), {}, lambda done: True, Account())
                 keep(0)  # waits for the page
                 return keep
 

@@ -22,7 +22,7 @@ class State(UnitState):
 
 class Control(Controller):
     """A step goes to `q_d`; with `replay` set it goes to `q_measured` instead, and tells both forces. `q` and `v` are
-    then where the robot went."""
+    then where the robot went, and `q_predicted` is where it would have gone: what a replay takes back."""
 
     description = "Control simulation: the joint forces that take the robot's model to a given position in one step"
 
@@ -39,11 +39,12 @@ class Control(Controller):
         self._simulation = ControlSimulation(self.arm, self.view("sigma"))
         # A replay begins where the step before it began: its first force is known already, to the last bit.
         self._known: tuple[float, bytes] | None = None
-        self._known_force, self._known_velocity = np.zeros(self.arm.n), np.zeros(self.arm.n)
+        self._known_force, self._known_velocity, self._known_position = (np.zeros(self.arm.n) for _ in range(3))
 
     def start(self) -> None:
         state = self.state
         self.q_out[:], self.v_out[:] = state.q, state.v
+        self.q_predicted[:] = state.q
         # Until the first step the force is the one that holds the arm still.
         self._simulation.force_to(state.q, state.v, self._rest, 1.0, self.tau, self._reached)
         self.tau_replay[:] = self.tau
@@ -53,11 +54,15 @@ class Control(Controller):
         given = h, state.q.tobytes() + state.v.tobytes() + self.q_d.tobytes() + self.fault.tobytes()
         if self.replay[0] and given == self._known:
             self.tau[:], self.v_d[:] = self._known_force, self._known_velocity
+            self.q_predicted[:] = self._known_position
         else:
             simulation.velocity_to(state.q, self.q_d, h, self.v_d)
             simulation.force_to(state.q, state.v, self.v_d, h, self.tau, self._reached, self.fault)
+            np.multiply(self._reached, h, out=self.q_predicted)
+            self.q_predicted += state.q
             self._known = given
             self._known_force[:], self._known_velocity[:] = self.tau, self.v_d
+            self._known_position[:] = self.q_predicted
         if self.replay[0]:
             simulation.velocity_to(state.q, self.q_measured, h, self._target_velocity)
             simulation.force_to(state.q, state.v, self._target_velocity, h, self.tau_replay, self._reached)

@@ -69,6 +69,13 @@ class Controller(Slave):
             Port("q", Role.OUTPUT, "Joint position to plan on from", n, unit=units),
             Port("v", Role.OUTPUT, "Joint velocity to plan on from", n, unit=velocity),
             Port(
+                "q_predicted",
+                Role.OUTPUT,
+                "Joint position that tau was expected to lead to; a replay takes that back",
+                n,
+                unit=units,
+            ),
+            Port(
                 "contact_by_position",
                 Role.OUTPUT,
                 "Contact by position difference",
@@ -85,7 +92,7 @@ class Controller(Slave):
         self.q_d, self.q_measured, self.replay = map(self.view, ("q_d", "q_measured", "replay"))
         self.fault = self.view("fault")
         self.tau, self.tau_replay, self.v_d = map(self.view, ("tau", "tau_replay", "v_d"))
-        self.q_out, self.v_out = self.view("q"), self.view("v")
+        self.q_out, self.v_out, self.q_predicted = map(self.view, ("q", "v", "q_predicted"))
         self.by_position, self.by_force = self.view("contact_by_position"), self.view("contact_by_force")
 
     def prepare(self) -> None:

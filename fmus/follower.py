@@ -59,6 +59,7 @@ class Follower(Controller):
 
     def start(self) -> None:
         self.q_out[:], self.v_out[:] = self.state.q_r, self.state.v_r
+        self.q_predicted[:] = self.state.q
         # Until the first step the force is the one that holds the arm still.
         self.tau[:] = holding_force(self.arm, self.state.q)
         self.tau_replay[:] = self.tau
@@ -68,13 +69,15 @@ class Follower(Controller):
         np.subtract(self.q_d, state.q_r, out=self.v_d)
         self.v_d /= h
         v_next = self.find_force(h)
+        np.multiply(v_next, h, out=self.q_predicted)
+        self.q_predicted += state.q
         if self.replay[0]:
             v_next = (self.q_measured - state.q) / h
             self.find_replay_force(v_next, h)
             self._judge_contact()
             state.q[:] = self.q_measured
         else:
-            state.q += h * v_next
+            state.q[:] = self.q_predicted
         state.v[:] = v_next
         state.q_r[:], state.v_r[:] = self.q_d, self.v_d
         if self.fault.any():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from simloop.fmus.redundant import ACCELERATION
 from simloop.fmus.resources import read_home, read_max_speed, read_model, read_tools
 from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave, Vector
 from simloop.fmus.state import UnitState
@@ -15,7 +16,7 @@ from simloop.models.clearance import Clearance
 from simloop.models.feasible import check_posture, posture_for_pose
 from simloop.models.free_space import AHEAD, FreeSpace
 from simloop.models.goal import SOUGHT, GoalPlanner
-from simloop.models.limits import JointLimits
+from simloop.models.limits import limits_of
 from simloop.models.objectives import Manipulability
 from simloop.models.pose import ToolPose, quaternion_of_zyz, zyz_of_quaternion
 from simloop.models.redundancy import Spacing
@@ -81,9 +82,7 @@ class GoalUnit(Slave):
                 unit=velocity,
                 start=read_max_speed(resources) or [10.0] * n,
             ),
-            Port(
-                "joint_acceleration", parameter, "Largest acceleration of a joint, rad/s2 or m/s2", start=10.0, least=0
-            ),
+            Port("joint_acceleration", parameter, ACCELERATION, start=10.0, least=0),
             Port("band", parameter, "Plan from the robot where a joint is farther off, m or rad", start=0.05, least=0),
             Port("seed", parameter, "Of the random search for a way", kind=Kind.INTEGER, start=0, least=0),
         ]
@@ -100,7 +99,7 @@ class GoalUnit(Slave):
         if len(slow):
             name = f"{self.instance_name}.max_joint_speed[{slow[0] + 1}]"
             raise ValueError(f"{name} is {speed[slow[0]]:g}; it must be greater than 0")
-        limits = JointLimits(low, high, speed, np.full(self.arm.n, self.positive("joint_acceleration")))
+        limits = limits_of(self.arm, self._home, speed, self.positive("joint_acceleration"))
         clearance, seed = Clearance(self.arm), int(self.not_negative("seed"))
         goal = self._goal(Spacing(clearance, least + SOUGHT, least + AHEAD, CLOSING_RATE))
         space = FreeSpace(self.arm, self.tool, low, high, least)

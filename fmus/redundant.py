@@ -11,7 +11,7 @@ from simloop.fmus.slave import VELOCITY, Kind, Port, Role, Slave
 from simloop.fmus.state import UnitState
 from simloop.models.arm import Arm
 from simloop.models.clearance import Clearance
-from simloop.models.limits import JointLimits
+from simloop.models.limits import JointLimits, limits_of
 from simloop.models.objectives import Centre, Manipulability, Room
 from simloop.models.pose import ToolPoint, ToolPose, ToolTurn
 from simloop.models.redundancy import ByInertia, Evenly, Resolution, Spacing, Task, Weighting
@@ -21,6 +21,7 @@ from simloop.models.rolling import Rolling
 WEIGHTS: dict[str, Weighting] = {"inertia": ByInertia(), "evenly": Evenly()}
 INTEGRATORS = ("euler", "rk23")
 Objectives = list[tuple[float, Any]]
+ACCELERATION = "Largest acceleration of a joint, rad/s2 or m/s2; less where its motor is too weak"
 # Of the tool, beside its position.
 ORIENTATIONS = ("held", "second")
 
@@ -54,9 +55,7 @@ class RedundantPlanner(Slave):
                 "manipulability", Role.OUTPUT, "Square root of det(J J'): 0 is a singular pose", starts_from=(), least=0
             ),
             Port("max_joint_speed", parameter, "Largest speed of each joint", n, unit=velocity, start=speed),
-            Port(
-                "joint_acceleration", parameter, "Largest acceleration of a joint, rad/s2 or m/s2", start=10.0, least=0
-            ),
+            Port("joint_acceleration", parameter, ACCELERATION, start=10.0, least=0),
             Port("band", parameter, "Re-seed only where a joint is farther off, m or rad", start=0.05, least=0),
             Port("spacing", parameter, "Bodies keep this distance", unit="m", start=0.0, least=0),
             Port(
@@ -99,8 +98,8 @@ class RedundantPlanner(Slave):
     def prepare(self) -> None:
         self._band = self.positive("band")
         low, high = self.arm.ranges
-        acceleration = np.full(self.arm.n, self.positive("joint_acceleration"))
-        self.limits = limits = JointLimits(low, high, self.view("max_joint_speed").copy(), acceleration)
+        speed, acceleration = self.view("max_joint_speed").copy(), self.positive("joint_acceleration")
+        self.limits = limits = limits_of(self.arm, self.home, speed, acceleration)
         influence, self.spacing = self.not_negative("influence"), None
         clearance = Clearance(self.arm) if influence > 0.0 else None
         if clearance is not None:

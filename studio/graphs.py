@@ -14,7 +14,7 @@ from simloop.master import Lateness, Result
 from simloop.master.pace import EDGES
 from simloop.models.arm import Arm
 from simloop.studio.look import BLUE, GREY, PALETTE, RED, in_words, joint_colour, layout, thin
-from simloop.studio.redundant import joint_positions, joint_speeds
+from simloop.studio.redundant import joint_forces, joint_positions, joint_speeds
 from simloop.studio.scenario import Graph, Marker, Outcome, Panels, Path, Plot, Scenario
 from simloop.studio.space import draw_panels, draw_path
 
@@ -134,7 +134,8 @@ def draw(scenario: Scenario, outcome: Outcome, joints: list[Joint], markers: tup
     ]
     own = scenario.plots(outcome) if outcome.result.complete else ()
     if len(joints) > 1 and len(outcome.result) > 1 and not any(isinstance(plot, Panels) for plot in own):
-        limited = joint_positions(scenario.robot, outcome.result), joint_speeds(scenario.robot, outcome)
+        robot, result = scenario.robot, outcome.result
+        limited = joint_positions(robot, result), joint_speeds(robot, outcome), joint_forces(robot, result)
         own = (*own, *(panels for panels in limited if np.isfinite([p.limits for p in panels.panels]).any()))
     return [
         *plots,

@@ -42,7 +42,7 @@ def trace_tool(robot: Robot, result: Result) -> ToolTrace:
 
 
 def plots(robot: Robot, obstacles: tuple[Obstacle, ...] = ()) -> Callable[[Outcome], tuple[Plot | Panels | Path, ...]]:
-    """A scenario's `plots`: S5's five figures and the path of the tool among the obstacles."""
+    """A scenario's `plots`: S5's five figures, the forces, and the path of the tool among the obstacles."""
 
     def draw(outcome: Outcome) -> tuple[Plot | Panels | Path, ...]:
         trace = trace_tool(robot, outcome.result)
@@ -50,6 +50,7 @@ def plots(robot: Robot, obstacles: tuple[Obstacle, ...] = ()) -> Callable[[Outco
             path_in_space(robot, obstacles, outcome.result),
             joint_positions(robot, outcome.result),
             joint_speeds(robot, outcome),
+            joint_forces(robot, outcome.result),
             tool_position(trace),
             tool_orientation(trace),
             singularity(trace, outcome.result),
@@ -72,6 +73,17 @@ def joint_speeds(robot: Robot, outcome: Outcome) -> Panels:
     limits = [outcome.number(f"planner.max_joint_speed[{i + 1}]", known[i]) for i in range(arm.n)]
     panels = [_panel(arm, i, v[:, i], (-limits[i], limits[i]), "/s") for i in range(arm.n)]
     return Panels("Joint speeds, with their limits", tuple(panels))
+
+
+def joint_forces(robot: Robot, result: Result) -> Panels:
+    arm = Arm(robot.mjcf)
+    force, strongest = result.vector("control.tau"), arm.torque_limits
+    units = ["N·m" if unit == "rad" else "N" for unit in arm.units]
+    panels = [
+        Panel(f"{name} / {unit}", force[:, i], (-strongest[i], strongest[i]), joint_colour(i))
+        for i, (name, unit) in enumerate(zip(arm.joint_names, units, strict=True))
+    ]
+    return Panels("Joint forces, with their motors' limits", tuple(panels))
 
 
 def _panel(arm: Arm, i: int, values: Vector, limits: tuple[float, float], per: str = "") -> Panel:

@@ -288,9 +288,10 @@ def _run_once(
         assemble(system, request.scenario, settings, make, request.plant)
         parameters = {f"{component}.{variable}": value for (component, variable), value in system.values.items()}
         schedule = simulation_in_the_loop(system, plant_step=plant_step_for(parameters))
+        account = Account(timed=request.timed)
         keep_going: Callable[[int], bool] = watch.keep_going
         if live is not None:
-            keep_going = live.watch(system, request.h, parameters, keep_going)
+            keep_going = live.watch(system, request.h, parameters, keep_going, account)
         try:
             result = run(
                 system,
@@ -300,7 +301,7 @@ def _run_once(
                 writes=request.all_writes(),
                 keep_going=keep_going,
                 pace=pace,
-                account=Account(timed=request.timed),
+                account=account,
             )
         except StepError as error:
             if error.result is None:

@@ -14,6 +14,7 @@ import numpy as np
 from simloop.master import Result
 from simloop.master.component import Value
 from simloop.models.arm import Arm, Vector
+from simloop.models.limits import limits_of
 from simloop.models.operator import COLUMNS, RAMP
 from simloop.models.pose import rotation_between, turn_by
 from simloop.models.robots.mobile import ROBOT
@@ -105,7 +106,7 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
         figures[f"{key}_turned_off"] = Figure(
             f"Gripper turned off it, {words}", float(np.degrees(turn)), "deg", limit=0.1, source="S4"
         )
-    return figures | _limits(outcome) | _stop(result) | _shares(outcome)
+    return figures | _limits(outcome) | _force(result) | _stop(result) | _shares(outcome)
 
 
 def _limits(outcome: Outcome) -> dict[str, Figure]:
@@ -113,21 +114,22 @@ def _limits(outcome: Outcome) -> dict[str, Figure]:
     q, plan = result.vector("plant.q_true"), result.vector("planner.q_d")
     low, high = arm.model.jnt_range.T
     speed = np.diff(plan, axis=0) / outcome.h
-    jump = float(np.abs(np.diff(speed, axis=0)).max()) / outcome.h
+    jump = np.abs(np.diff(speed, axis=0)).max(axis=0) / outcome.h
     beyond = max(0.0, float((low - q).max()), float((q - high).max()))
-    acceleration = outcome.number("planner.joint_acceleration", ACCELERATION)
+    most = outcome.number("planner.joint_acceleration", ACCELERATION)
+    limits = limits_of(arm, np.array(ROBOT.home), np.array(ROBOT.max_speed), most)
     return {
         "beyond_range": Figure("Farthest out of a joint's range", beyond, "rad", limit=1e-4, source="hard limits"),
         "speed": Figure(
             "Largest joint speed planned, as a part of its limit",
-            float((np.abs(speed) / np.array(ROBOT.max_speed)).max()),
+            float((np.abs(speed) / limits.speed).max()),
             "1",
             limit=1.0 + 1e-6,
             source="hard limits",
         ),
         "acceleration": Figure(
             "Largest joint acceleration planned, as a part of its limit",
-            jump / acceleration,
+            float((jump / limits.acceleration).max()),
             "1",
             limit=1.0 + 1e-6,
             source="hard limits",
@@ -142,6 +144,12 @@ def _limits(outcome: Outcome) -> dict[str, Figure]:
         "ignored": Figure("Steps in which the hand's twist was no number", float(result["planner.ignored"].sum()), "1"),
         "manipulability": Figure("Least manipulability", float(result["planner.manipulability"].min()), "1"),
     }
+
+
+def _force(result: Result) -> dict[str, Figure]:
+    part = float((np.abs(result.vector("control.tau")) / Arm(ROBOT.mjcf).torque_limits).max())
+    words = "Largest joint force wanted, as a part of its motor's"
+    return {"force": Figure(words, part, "1", limit=1.0, source="a plan that motors can follow")}
 
 
 def _stop(result: Result) -> dict[str, Figure]:

@@ -8,7 +8,9 @@ const make = (tag, more = {}, ...children) => {
   return one;
 };
 const FAULTS = ["well", "loose", "frozen", "weak", "sensor stuck", "sensor noisy", "one measurement lost"];
-const SEND_EVERY = 40, STRIP_EVERY = 80;            // ms
+const SIZED = [3, 5];                               // faults with a size: of a weak motor, of a noisy sensor
+const TUNABLES = {"plant.mass_error": "mass error", "plant.noise": "sensor noise, m or rad"};
+const SEND_EVERY = 40, STRIP_EVERY = 80, TOLD_FOR = 1500;  // ms
 
 const layout = hello.layout, joints = hello.stage.joints;
 let socket = null, picture = null, status = {}, said = "", pulled = null, fresh = false, ended = false;
@@ -27,11 +29,35 @@ function makeScene() {
 }
 const scene = makeScene(), gizmo = new Gizmo(scene), keys = new Keyboard();
 const units = [...new Set(joints.map(joint => joint.unit))], colours = joints.map(joint => joint.colour);
+const forces = units.map(unit => unit === "m" ? "N" : "N·m").join(", ");
+
+// A strip for each of what there is to show: what it needs, its title and unit, its curves, and their limits.
 const strips = [
-  new Strip(find("joints"), "joint positions", units.join(", "), colours),
-  new Strip(find("forces"), "joint forces", units.map(unit => unit === "m" ? "N" : "N·m").join(", "), colours),
-  new Strip(find("distance"), "nearest pair", "m", ["#111827"]),
-];
+  [["plant.q_true"], "joint positions", units.join(", "), q => [...q], joints.map(joint => joint.range)],
+  [["control.tau"], "joint forces", forces, tau => [...tau], joints.map(joint => joint.force)],
+  [["plant.q", "control.q_predicted"], "rolled back by", units.join(", "), (q, predicted) => [...q].map((v, i) => v - predicted[i])],
+  [["plant.residual_force"], "shadow: force beside the command", forces, force => [...force]],
+  [["collision.distance"], "nearest pair", "m", distance => [distance[0]]],
+].filter(([needed]) => needed.every(name => layout[name])).map(([needed, title, unit, values, limits]) => {
+  const canvas = make("canvas", {id: `strip-${needed[0]}`});
+  canvas.setAttribute("aria-label", `${title} over time`);
+  canvas.setAttribute("role", "img");
+  find("strips").append(canvas);
+  const strip = new Strip(canvas, title, unit, needed[0] === "collision.distance" ? ["#111827"] : colours, limits);
+  return {strip, take: time => strip.push(time, values(...needed.map(part)))};
+});
+
+// What happened since the last picture: marked in every strip, and where the master went back told for a moment.
+const last = {contact: 0, faults: "", returned: 0, told: -Infinity};
+function noteEvents(now) {
+  const row = part("row"), contact = layout["collision.contact"] ? part("collision.contact")[0] : 0;
+  const faults = String(part("plant.fault") || ""), kinds = [];
+  if (contact && !last.contact) kinds.push("contact");
+  if (last.faults && faults !== last.faults) kinds.push("fault");
+  if (row[5] > last.returned) { kinds.push("returned"); last.told = now; }
+  Object.assign(last, {contact, faults, returned: row[5]});
+  for (const kind of kinds) strips.forEach(({strip}) => strip.mark(row[0], kind));
+}
 
 function connect() {
   const token = new URLSearchParams(location.search).get("token") || "";
@@ -65,10 +91,10 @@ function showStatus() {
   find("notice").hidden = !status.notice;
   find("notice").textContent = status.notice || "";
   const parameters = JSON.stringify(status.parameters || {});
-  if (parameters !== said) { said = parameters; listParameters(status.parameters || {}); }
+  if (parameters !== said) { said = parameters; listParameters(status.parameters || {}, new Set(status.at_once || [])); }
 }
 
-function listParameters(parameters) {
+function listParameters(parameters, atOnce) {
   const written = /^plant\.f_ext|^planner\.twist/;   // what hands write on the way
   find("parameters").replaceChildren(...Object.keys(parameters).filter(name => !written.test(name)).sort().map(name => {
     const given = parameters[name], short = typeof given === "number" ? Number(given.toPrecision(6)) : given;
@@ -77,7 +103,12 @@ function listParameters(parameters) {
     value.dataset.name = name;
     value.dataset.was = value.value;
     value.setAttribute("aria-label", name);
-    return make("tr", {}, make("td", {className: "name", textContent: name}), make("td", {}, value));
+    const cells = [make("td", {className: "name", textContent: name}), make("td", {}, value)];
+    if (atOnce.has(name)) {
+      cells[0].append(make("i", {textContent: " at once"}));
+      value.addEventListener("change", () => setNow(name, value));
+    }
+    return make("tr", {}, ...cells);
   }));
 }
 
@@ -88,14 +119,37 @@ function changes() {
   return set;
 }
 
+// What is typed into a field counts from the next step on.
+function setNow(name, field) {
+  const value = Number(field.value);
+  if (field.value.trim() !== "" && Number.isFinite(value)) send({do: "set", name, value});
+  else find("notice").textContent = `${name} cannot be '${field.value}'; it takes a number`;
+  find("notice").hidden = find("notice").textContent === "";
+}
+
+const fieldFor = (name, label) => {
+  const field = make("input", {size: 7, inputMode: "decimal"});
+  field.setAttribute("aria-label", label);
+  field.addEventListener("change", () => setNow(name, field));
+  return field;
+};
+const showField = (field, value) => { if (document.activeElement !== field) field.value = String(Number(value.toPrecision(6))); };
+
+const tuned = Object.entries(TUNABLES).filter(([name]) => layout[name]).map(([name, label]) => {
+  const field = fieldFor(name, label);
+  find("tunables").append(make("tr", {}, make("td", {textContent: label}), make("td", {}, field)));
+  return {name, field};
+});
+
 const chosen = joints.map((joint, i) => {
   const kind = make("select", {}, ...FAULTS.map((name, k) => make("option", {value: k, textContent: name})));
   kind.setAttribute("aria-label", `fault of ${joint.name}`);
-  kind.addEventListener("change", () => send({do: "fault", joint: i, kind: Number(kind.value)}));
+  kind.addEventListener("change", () => send({do: "set", name: `plant.fault[${i + 1}]`, value: Number(kind.value)}));
+  const size = fieldFor(`plant.fault_size[${i + 1}]`, `size of the fault of ${joint.name}`);
   const swatch = make("span", {className: "swatch"}), number = make("td", {className: "number"});
   swatch.style.background = joint.colour;
-  find("joints-table").append(make("tr", {}, make("td", {}, swatch, joint.name), number, make("td", {}, kind)));
-  return {kind, number};
+  find("joints-table").append(make("tr", {}, make("td", {}, swatch, joint.name), number, make("td", {}, kind, size)));
+  return {kind, size, number};
 });
 
 function draw() {
@@ -103,12 +157,16 @@ function draw() {
   scene.poses = part("poses");
   scene.ghosts = [["plan", "#0072B2"], ["prediction", "#E69F00"]].filter(([name]) => find(name).checked && apart(name))
     .map(([name, colour]) => ({poses: part(name), colour}));
-  gizmo.at = hello.steerable && !hello.recorded ? [...part("tools").subarray(0, 3)] : null;
+  const tool = [...part("tools")];
+  gizmo.at = hello.steerable && !hello.recorded ? tool.slice(0, 3) : null;
+  gizmo.turned = tool.slice(3, 7);
   const distance = layout["collision.distance"] ? part("collision.distance")[0] : 1e6;
   const pair = nearLine(distance, [...(part("collision.point_a") || [0, 0, 0])], [...(part("collision.point_b") || [0, 0, 0])]);
   const own = gizmo.drawing(), hand = pulled ? handDrawing() : {lines: [], marks: []};
-  scene.above = {lines: [...pair.lines, ...own.lines, ...hand.lines], marks: [...pair.marks, ...own.marks, ...hand.marks]};
+  scene.above = {lines: [...pair.lines, ...own.lines, ...hand.lines],
+    marks: [...pair.marks, ...own.marks, ...hand.marks, ...faultMarks()]};
   scene.marks = hello.stage.goals.map(at => ({at, size: 0.015, colour: "#CC79A7"}));
+  if (layout["collision.contact"] && part("collision.contact")[0]) pair.marks.forEach(mark => { mark.size = 0.014; });
   scene.draw();
   find("clock").textContent = `${row[0].toFixed(3)} s · step ${row[1]} · ${Math.round(row[4])} steps/s`;
   find("near").textContent = distance < 1e5 ? `nearest pair ${(1000 * distance).toFixed(1)} mm` : "nothing near";
@@ -129,21 +187,32 @@ function apart(name) {
   return other && other.some((value, i) => Math.abs(value - own[i]) > 2e-3);
 }
 
+// A ball at each joint that has failed.
+function faultMarks() {
+  const faults = part("plant.fault") || [];
+  return joints.filter((joint, i) => faults[i]).map(joint => (
+    {at: placed(scene.pose(joint.body), joint.at), size: 0.02 * scene.distance / 1.6, colour: HAPPENED.fault[1]}));
+}
+
 function handDrawing() {
   const at = placed(scene.pose(pulled.body), pulled.local);
-  return {lines: [{a: at, b: pulled.to, colour: "#CC79A7", width: 5}],
+  return {lines: [{path: [at, pulled.to], colour: "#CC79A7", width: 5}],
     marks: [at, pulled.to].map(p => ({at: p, size: 0.012, colour: "#CC79A7"}))};
 }
 
 function showJoints() {
   const q = part("plant.q_true"), faults = part("plant.fault"), badges = [];
-  chosen.forEach(({kind, number}, i) => {
+  tuned.forEach(({name, field}) => showField(field, part(name)[0]));
+  chosen.forEach(({kind, size, number}, i) => {
     number.textContent = joints[i].unit === "rad" ? `${(q[i] * 180 / Math.PI).toFixed(1)}°` : `${q[i].toFixed(4)} m`;
     const fault = faults ? faults[i] : 0;
     if (document.activeElement !== kind) kind.value = String(fault);
-    if (fault) badges.push(["fault", `${joints[i].name}: ${FAULTS[fault]}`]);
+    size.hidden = !SIZED.includes(fault) || !layout["plant.fault_size"];
+    if (!size.hidden) showField(size, part("plant.fault_size")[i]);
+    if (fault) badges.push(["fault", `${HAPPENED.fault[0]} ${joints[i].name}: ${FAULTS[fault]}`]);
   });
-  if (layout["collision.contact"] && part("collision.contact")[0]) badges.push(["", "contact"]);
+  if (layout["collision.contact"] && part("collision.contact")[0]) badges.push(["", `${HAPPENED.contact[0]} contact`]);
+  if (performance.now() - last.told < TOLD_FOR) badges.push(["hold", `${HAPPENED.returned[0]} went back to an instant (${last.returned} so far)`]);
   if (layout["planner.enable"] && part("planner.enable")[0]) badges.push(["hold", "steered"]);
   const text = JSON.stringify(badges);
   if (find("badges").dataset.text === text) return;
@@ -157,13 +226,12 @@ function tick(now) {
   if (!picture || !(fresh || scene.stale)) return;
   if (fresh) {
     const time = part("row")[0];
-    strips[0].push(time, [...part("plant.q_true")]);
-    if (layout["control.tau"]) strips[1].push(time, [...part("control.tau")]);
-    if (layout["collision.distance"]) strips[2].push(time, [part("collision.distance")[0]]);
+    strips.forEach(({take}) => take(time));
+    noteEvents(now);
   }
   fresh = false;
   draw();
-  if (now - stripped > STRIP_EVERY) { stripped = now; strips.forEach(strip => strip.draw()); }
+  if (now - stripped > STRIP_EVERY) { stripped = now; strips.forEach(({strip}) => strip.draw()); }
 }
 
 // What the hands want is sent again and again: the loop lets go by itself when it hears nothing.
@@ -176,8 +244,8 @@ setInterval(() => {
   const wants = Boolean(twist || pulled);
   if (wanting && !wants) send({do: "let go"});
   wanting = wants;
-  const words = twist ? twist.slice(0, 3).map(v => `${(1000 * v).toFixed(0)}`).join(", ") : "";
-  find("wanted").textContent = words ? `wanted: ${words} mm/s` : "";
+  const each = (from, factor) => twist.slice(from, from + 3).map(v => (factor * v).toFixed(0)).join(", ");
+  find("wanted").textContent = twist ? `wanted: ${each(0, 1000)} mm/s, ${each(3, 180 / Math.PI)} °/s` : "";
 }, SEND_EVERY);
 
 let holder = null;                                   // the pointer that steers or pulls, of several fingers
@@ -214,11 +282,18 @@ find("operate").addEventListener("click", () => send({do: operating() ? "leave" 
 for (const name of ["plan", "prediction"]) find(name).addEventListener("change", () => { scene.stale = true; });
 
 find("title").textContent = hello.title;
+const words = {contact: "contact", fault: "fault", returned: "the master went back to an instant"};
+find("legend").append(...Object.entries(words).map(([kind, word]) => {
+  const shape = make("span", {textContent: HAPPENED[kind][0]});
+  shape.style.color = HAPPENED[kind][1];
+  return make("span", {}, shape, ` ${word}`);
+}));
+find("prediction").closest("label").hidden = !layout.prediction;
 find("steering").hidden = !hello.steerable || hello.recorded;
 for (const name of ["guiding", "faults", "finish", "how", "more"]) find(name).hidden = hello.recorded;
 find("seek").hidden = !hello.recorded;
 if (hello.seconds) find("seek").max = hello.seconds;
 scene.draw();
-strips.forEach(strip => strip.draw());
+strips.forEach(({strip}) => strip.draw());
 connect();
 requestAnimationFrame(tick);

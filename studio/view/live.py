@@ -6,6 +6,7 @@ it was made before: written at that time again, the run is the same to the last 
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +15,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
-from simloop.master import Component, Result, SimloopError, System, TimedWrite
-from simloop.master.component import Value, elements
+from simloop.master import Account, Component, Result, SimloopError, System, TimedWrite
+from simloop.master.component import Value, Variable, elements
 from simloop.master.values import check_number
 from simloop.studio.view.board import Board
 
@@ -27,11 +28,16 @@ LOOK, SHOW, DEAD_MAN, SILENT, STARTING, LAG = 1 / 100, 1 / 40, 0.2, 2.0, 30.0, 0
 SHOWN = (
     "plant.q_true",
     "planner.q_d",
-    "control.q",
+    "control.q_predicted",
+    "plant.q",
     "plant.v",
     "control.tau",
     "plant.fault",
+    "plant.fault_size",
+    "plant.mass_error",
+    "plant.noise",
     "plant.f_ext",
+    "plant.residual_force",
     "collision.distance",
     "collision.point_a",
     "collision.point_b",
@@ -39,8 +45,9 @@ SHOWN = (
     "planner.twist",
     "planner.enable",
 )
-# Before what is shown: time, steps done, whether it is paused, speed, macro steps a second of wall time.
-ABOUT = 5
+# Before what is shown: time, steps done, whether it is paused, speed, macro steps a second of wall time, and how many
+# instants the master has gone back to so far: events that it located and steps that it rejected.
+ABOUT = 6
 
 
 def shown_variables(components: Mapping[str, Component]) -> dict[str, list[str]]:
@@ -91,17 +98,23 @@ class Live:
         self._steps_left = 0
 
     def watch(
-        self, system: System, h: Fraction, parameters: Mapping[str, Value], go_on: Callable[[int], bool]
+        self,
+        system: System,
+        h: Fraction,
+        parameters: Mapping[str, Value],
+        go_on: Callable[[int], bool],
+        account: Account,
     ) -> Callable[[int], bool]:
-        """What `run` asks before each macro step."""
-        self._system, self._h, self._dt = system, h, float(h)
+        """What `run` asks before each macro step; `account` is the run's."""
+        self._system, self._h, self._dt, self._account = system, h, float(h), account
         self._free = {f"{component}.{variable}" for component, variable in system.undriven_inputs()}
         self._last: dict[str, float] = {}
         self._held: dict[str, Held] = {}
         self.writes.clear()
         self.again, self.finished = None, False
         self._bind_shown()
-        self.tell("" if self._words.get("ended") else self._words.get("notice", ""), parameters=dict(parameters))
+        notice = "" if self._words.get("ended") else self._words.get("notice", "")
+        self.tell(notice, parameters=dict(parameters), at_once=[name for name in parameters if name in self._free])
         self._words["ended"] = False
         self._next_look = self._next_show = 0.0
         self._done, self._rate_from = 0, (time.monotonic(), 0)
@@ -126,7 +139,10 @@ class Live:
 
     def _show_end(self, result: Result) -> None:
         if len(result):
-            self._row[ABOUT:] = [float(result[name][-1]) for name in self._names]
+            # Parameters are not in the record; they stay as they were shown last.
+            for place, name in enumerate(self._names, ABOUT):
+                if name in result.columns:
+                    self._row[place] = float(result[name][-1])
             self._row[:3] = float(result["time"][-1]), len(result) - 1, 1.0
             self._board.write(self._row)
 
@@ -207,6 +223,7 @@ class Live:
             self._row[4] = (self._done - done) / (now - begin)
             self._rate_from = now, self._done
         self._row[:4] = self._done * self._dt, self._done, self.paused, self.speed
+        self._row[5] = len(self._account.events) + len(self._account.rejected)
         for read in self._reads:
             read()
         self._board.write(self._row)
@@ -258,7 +275,7 @@ class Live:
                 continue
             unit = self._system.components[component]
             try:
-                number = check_number(component, unit.variables[variable], value)
+                number = _within(component, unit.variables[variable], value)
             except SimloopError as error:
                 self.tell(str(error))
                 continue
@@ -266,3 +283,13 @@ class Live:
                 unit.set(variable, number)
                 self._last[name] = number
                 self.writes.append(TimedWrite(self._done * self._h, name, number))
+
+
+def _within(component: str, variable: Variable, value: object) -> float:
+    """`value` as a number that the variable takes and that is in the range that its unit promises to bear."""
+    number = check_number(component, variable, value)
+    if not variable.low <= number <= variable.high:
+        ends = [f"at least {variable.low:g}"] * math.isfinite(variable.low)
+        ends += [f"at most {variable.high:g}"] * math.isfinite(variable.high)
+        raise SimloopError(f"{component}.{variable.name} cannot be {number:g}; it must be {' and '.join(ends)}")
+    return number

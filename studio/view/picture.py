@@ -11,7 +11,7 @@ from simloop.studio.view.live import ABOUT
 from simloop.studio.view.stage import Stage
 
 # The vectors that are drawn as poses of the robot.
-_POSED = {"poses": "plant.q_true", "plan": "planner.q_d", "prediction": "control.q"}
+_POSED = {"poses": "plant.q_true", "plan": "planner.q_d", "prediction": "control.q_predicted"}
 
 
 class Painter:
@@ -26,7 +26,7 @@ class Painter:
             first += length
         bodies = int(stage.arm.model.nbody)
         sizes = {"row": first} | {key: 7 * bodies for key, name in _POSED.items() if name in lengths}
-        sizes["tools"] = 3 * len(stage.tools)
+        sizes["tools"] = 7 * len(stage.tool_frames)
         self._slices: dict[str, slice] = {}
         at = 0
         for key, size in sizes.items():
@@ -46,5 +46,5 @@ class Painter:
         for key, name in _POSED.items():
             if key in slices:
                 out[slices[key]] = self._stage.poses(self.of(row, name)[np.newaxis]).ravel()
-        out[slices["tools"]] = self._stage.tool_places(self.of(row, "plant.q_true")).ravel()
+        out[slices["tools"]] = self._stage.tool_poses(self.of(row, "plant.q_true")).ravel()
         return out.tobytes()

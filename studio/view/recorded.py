@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import bisect
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -46,6 +47,7 @@ class Player:
         shown = {name: columns for name, columns in shown.items() if columns}
         self.lengths = {name: len(columns) for name, columns in shown.items()}
         self._time = np.asarray(result["time"])
+        self._returned = [incident["time"] for incident in archive.record["account"]["timeline"]]
         self._table = np.column_stack([result[c] for columns in shown.values() for c in columns]).astype(float)
         self._clock, self._wall = clock, clock()
         self._now, self._speed, self._paused, self._turn = float(self._time[0]), 1.0, False, 0
@@ -59,9 +61,13 @@ class Player:
             self._turn += 1
         self._wall = now
         k = self._row()
-        about = [self._now, k, self._paused or self._now >= self._time[-1], self._speed, 0.0]
+        about = [self._now, k, self._paused or self._now >= self._time[-1], self._speed, 0.0, self._returns(k)]
         assert len(about) == ABOUT
         return self._turn, np.concatenate([about, self._table[k]]), self._words
+
+    def _returns(self, k: int) -> int:
+        """How many instants the master had gone back to by row k."""
+        return bisect.bisect_right(self._returned, float(self._time[k]))
 
     def _row(self) -> int:
         return int(np.searchsorted(self._time, self._now + 1e-9, side="right")) - 1

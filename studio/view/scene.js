@@ -208,12 +208,14 @@ class Scene {
   // As ribbons that face the camera: WebGL's own lines are one pixel wide.
   _paintLines(lines) {
     const gl = this.gl, pixel = this._pixel();
-    for (const {a, b, colour, width = 3} of lines) {
-      const side = scale(unit(cross(sub(b, a), sub(this.frame.eye, a))), 0.5 * width * pixel);
-      const corners = [add(a, side), sub(a, side), add(b, side), sub(a, side), sub(b, side), add(b, side)];
+    for (const {path, colour, width = 3} of lines) {
+      const corners = path.slice(1).flatMap((b, i) => {
+        const a = path[i], side = scale(unit(cross(sub(b, a), sub(this.frame.eye, a))), 0.5 * width * pixel);
+        return [add(a, side), sub(a, side), add(b, side), sub(a, side), sub(b, side), add(b, side)];
+      });
       gl.bindBuffer(gl.ARRAY_BUFFER, this.scratch);
       gl.bufferData(gl.ARRAY_BUFFER, new Float32Array(corners.flatMap(p => [...p, 0, 0, 1])), gl.DYNAMIC_DRAW);
-      this._paint({buffer: this.scratch, count: 6}, STILL, [...rgb(colour), 1], 0);
+      this._paint({buffer: this.scratch, count: corners.length}, STILL, [...rgb(colour), 1], 0);
     }
   }
 
@@ -378,6 +380,6 @@ const NEAR = 0.05;
 function nearLine(distance, a, b) {
   if (!(distance < 1e5)) return {lines: [], marks: []};
   const colour = distance < NEAR ? "#D55E00" : "#009E73";
-  return {lines: [{a, b, colour, width: distance < NEAR ? 5 : 3}],
+  return {lines: [{path: [a, b], colour, width: distance < NEAR ? 5 : 3}],
     marks: [a, b].map(at => ({at, size: 0.006, colour}))};
 }

@@ -198,8 +198,8 @@ class Show:
                 self.source.command({"do": "seek", "time": float(time)})
             case {"do": "again", "set": dict(changes)} if all(isinstance(v, str) for v in changes.values()):
                 self.source.command({"do": "again", "set": changes})
-            case {"do": "fault", "joint": int(joint), "kind": int(kind)} if 0 <= joint < self.hand.n and 0 <= kind <= 6:
-                self.source.command({"do": "write", "values": {f"plant.fault[{joint + 1}]": kind}})
+            case {"do": "set", "name": str(name), "value": int() | float() as value} if math.isfinite(value):
+                self.source.command({"do": "write", "values": {name: value}})
             case {"do": "steer", "twist": list(twist)} if _numbers(twist, 6) and "planner.enable" in self.lengths:
                 values = {f"planner.twist[{i + 1}]": float(each) for i, each in enumerate(twist)}
                 release = {"planner.enable": 0.0}

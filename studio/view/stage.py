@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simloop.master import Result
 from simloop.models.arm import Arm, Vector
 from simloop.models.pieces import Piece, body_poses, pieces_of
+from simloop.models.pose import ToolPose
 from simloop.studio.look import joint_colour
 
 # Of what stands still, and of what belongs to the robot but is moved by no joint.
@@ -32,7 +33,7 @@ class Stage:
 
     arm: Arm
     pieces: tuple[Piece, ...]
-    tools: tuple[str, ...]
+    tool_frames: tuple[ToolPose, ...]
 
     def describe(
         self, home: Sequence[float], goals: Sequence[Sequence[float]] = (), seen: Vector | None = None
@@ -44,14 +45,24 @@ class Stage:
         return {
             "pieces": [_describe_piece(piece) for piece in self.pieces],
             "bodies": [self.arm.model.body(i).name for i in range(self.arm.model.nbody)],
-            "joints": [
-                {"name": name, "unit": unit, "colour": joint_colour(i)}
-                for i, (name, unit) in enumerate(zip(self.arm.joint_names, self.arm.units, strict=True))
-            ],
+            "joints": [self._describe_joint(i) for i in range(self.arm.n)],
             "goals": [list(goal) for goal in goals],
             "low": low.tolist(),
             "high": high.tolist(),
             "home": pack(poses),
+        }
+
+    def _describe_joint(self, i: int) -> dict[str, Any]:
+        """Its limits None where there are none; `at` is where it turns or slides, in the frame of the body it moves."""
+        model, (low, high), strongest = self.arm.model, self.arm.ranges, self.arm.torque_limits
+        return {
+            "name": self.arm.joint_names[i],
+            "unit": self.arm.units[i],
+            "colour": joint_colour(i),
+            "body": int(model.jnt_bodyid[i]),
+            "at": model.jnt_pos[i].tolist(),
+            "range": [_known(low[i]), _known(high[i])],
+            "force": [_known(-strongest[i]), _known(strongest[i])],
         }
 
     def poses(self, q: Vector) -> NDArray[np.float32]:
@@ -61,11 +72,13 @@ class Stage:
             body_poses(self.arm, row, out)
         return poses.astype(np.float32)
 
-    def tool_places(self, q: Vector) -> Vector:
-        """Of each tool at q, (tools, 3), world frame, m."""
+    def tool_poses(self, q: Vector) -> Vector:
+        """Of each tool at q, (tools, 7): position, m, and quaternion, w first, in the world frame."""
         self.arm.kinematics(q)
-        places: Vector = np.array([self.arm.data.site(name).xpos for name in self.tools])
-        return places
+        poses: Vector = np.empty((len(self.tool_frames), 7))
+        for tool, out in zip(self.tool_frames, poses, strict=True):
+            out[:3], out[3:] = tool.position(), tool.quaternion()
+        return poses
 
     def _extent(self, poses: NDArray[np.float32], goals: Sequence[Sequence[float]]) -> tuple[Vector, Vector]:
         """The box around the robot's moving pieces and the goals, as a camera should see them."""
@@ -77,7 +90,7 @@ class Stage:
 
 def make_stage(mjcf: str, tools: Sequence[str]) -> Stage:
     arm = Arm(mjcf)
-    return Stage(arm, tuple(pieces_of(arm)), tuple(tools))
+    return Stage(arm, tuple(pieces_of(arm)), tuple(ToolPose(arm, name) for name in tools))
 
 
 def replay_of(stage: Stage, result: Result) -> dict[str, Any]:
@@ -109,6 +122,10 @@ def frame_rows(time: NDArray[np.float64]) -> NDArray[np.intp]:
 def pack(values: NDArray[Any]) -> str:
     """Numbers as base64 of little-endian 32-bit floats."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")
+
+
+def _known(limit: float) -> float | None:
+    return float(limit) if np.isfinite(limit) else None
 
 
 def _points(result: Result) -> list[NDArray[np.float64]]:

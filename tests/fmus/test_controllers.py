@@ -115,3 +115,26 @@ def test_without_a_replay_it_goes_on_as_if_the_robot_did_what_it_expects(kind: s
         control.q_d[:] = 0.0
         control.do_step(k * H, H)
         assert control.tau[0] == pytest.approx(weight[0])
+
+
+@pytest.mark.parametrize("kind", CONTROLLERS)
+def test_what_a_replay_takes_back_is_where_the_force_was_expected_to_lead(kind: str) -> None:
+    """The prediction is the place that the step came to before it was rolled back."""
+    control = unit(kind)
+    control.q_d[:], control.replay[0] = 2e-3, 0.0
+    saved = control.save()
+    control.do_step(0.0, H)
+    came_to = float(control.state.q[0])
+    control.restore(saved)
+    control.q_measured[:], control.replay[0] = 5e-4, 1.0
+    control.do_step(0.0, H)
+    assert control.q_predicted[0] == came_to
+    assert control.state.q[0] == 5e-4
+
+
+def test_the_control_simulation_predicts_that_it_gets_where_it_is_sent() -> None:
+    """Σ = 0: motors do not give way."""
+    control = unit("control")
+    for k in range(1, 20):
+        macro_step(control, 1e-3 * k, 0.9e-3 * k)
+        assert control.q_predicted[0] == pytest.approx(1e-3 * k, rel=1e-12)

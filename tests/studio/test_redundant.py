@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from simloop.master import Result
+from simloop.master import Result, TimedWrite
+from simloop.models.arm import Arm
 from simloop.models.robot import Ball, Box, Obstacle, Polyhedron
 from simloop.models.robots import iiwa, mobile
 from simloop.studio import redundant, scenarios
@@ -24,6 +26,7 @@ def outcome() -> Outcome:
     way = np.linspace(iiwa.POSTURE_A, iiwa.POSTURE_B, 11)
     columns = {"time": np.linspace(0.0, 1.0, 11), "collision.distance": np.zeros(11)}
     columns |= {f"plant.q_true[{i + 1}]": way[:, i] for i in range(7)}
+    columns |= {f"control.tau[{i + 1}]": np.zeros(11) for i in range(7)}
     columns |= {f"plant.v[{i + 1}]": np.full(11, way[-1, i] - way[0, i]) for i in range(7)}
     return Outcome(Result(columns, complete=True), {}, 0.1, 1.0)
 
@@ -36,7 +39,6 @@ def test_the_tool_is_where_s5_recomputed_has_it(outcome: Outcome) -> None:
 
 def test_det_is_the_product_of_the_squared_singular_values(outcome: Outcome) -> None:
     """By differences of the pose, which know nothing of J."""
-    from simloop.models.arm import Arm
     from simloop.models.pose import ToolPose, rotation_between
 
     arm = Arm(iiwa.ROBOT.mjcf)
@@ -69,19 +71,38 @@ def test_joints_and_speeds_are_drawn_with_the_limits_that_kuka_and_s5_print(outc
     assert redundant.joint_speeds(iiwa.ROBOT, slower).panels[1].limits == pytest.approx((-50.0, 50.0))
 
 
-def test_the_five_figures_and_the_path_are_in_the_report(outcome: Outcome) -> None:
+def test_the_figures_and_the_path_are_in_the_report(outcome: Outcome) -> None:
     obstacle = Polyhedron("prism", PRISM)
     kinds = [type(plot) for plot in redundant.plots(iiwa.ROBOT, (obstacle,))(outcome)]
-    assert kinds == [Path, Panels, Panels, Plot, Plot, Plot]
+    assert kinds == [Path, Panels, Panels, Panels, Plot, Plot, Plot]
     scenario = replace(
         scenarios.load("mobile-reach"), robot=iiwa.ROBOT, graphs=(), plots=redundant.plots(iiwa.ROBOT, (obstacle,))
     )
     drawn = [json.loads(text) for text in draw(scenario, outcome, joints_of(scenario), ())]
-    path, joints = drawn[0], drawn[1]
+    path, joints, forces = drawn[0], drawn[1], drawn[3]
     assert {trace["name"]: trace["type"] for trace in path["data"]}["prism"] == "mesh3d"
     assert {"start", "end", "tool"} <= {trace["name"] for trace in path["data"]}
     assert len([trace for trace in joints["data"] if trace["type"] == "scatter"]) == 7
     assert len(joints["layout"]["shapes"]) == 14, "two limits a joint"
+    assert {shape["y0"] for shape in forces["layout"]["shapes"]} == {-320, -176, -110, -40, 40, 110, 176, 320}, "N·m"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_hand_that_changes_its_mind_at_once_asks_no_motor_for_more_than_it_has(seed: int) -> None:
+    """Five times a second, any way; a robot that is 10 % heavier than its model follows to less than a millimetre."""
+    rng, h = np.random.default_rng(seed), Fraction(1, 200)
+    writes = []
+    for k in range(20, 800, 40):
+        twist = rng.uniform(-1.0, 1.0, 6) * (3 * [0.25] + 3 * [0.8])
+        writes += [TimedWrite(k * h, f"planner.twist[{i + 1}]", float(value)) for i, value in enumerate(twist)]
+        writes.append(TimedWrite(k * h, "planner.enable", int(rng.random() < 0.7)))
+    steered = scenarios.load("mobile-teleop").steered
+    assert steered is not None
+    result = run_in_memory(Request(steered(), duration="4", replayed=writes)).outcome.result
+    force = np.abs(result.vector("control.tau")).max(axis=0)
+    assert (force < Arm(mobile.ROBOT.mjcf).torque_limits).all()
+    assert force[0] > 100.0, "the platform is driven hard"
+    assert np.abs(result.vector("plant.q") - result.vector("planner.q_d")).max() < 1e-3
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def enter(url: str, origin: str | None = None, token: str | None = None) -> conn
     parts = urlsplit(url)
     query = parts.query if token is None else f"token={token}"
     origin = f"http://{parts.netloc}" if origin is None else origin
-    return connect(f"ws://{parts.netloc}/live?{query}", origin=origin, close_timeout=0.5)
+    return connect(f"ws://{parts.netloc}/live?{query}", origin=origin, open_timeout=PATIENCE, close_timeout=0.5)
 
 
 def status_of(url: str, **headers: str) -> int:

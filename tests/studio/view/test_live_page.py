@@ -93,11 +93,31 @@ def steer_by_gamepad(page: Tab) -> None:
     page.wait("part('planner.enable')[0] === 0")
 
 
+def turn_by_mouse(page: Tab) -> None:
+    """Drag the gizmo's ring about the vertical, and keep holding it until the gripper has turned by 0.2 rad."""
+    turned = (
+        "(([w, x, y, z]) => Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))(part('tools').subarray(3, 7))"
+    )
+    begin = page.run(turned)
+    spots = [spot_of(page, f"gizmo.ring(2)[{k}]") for k in (4, 5, 6, 7, 8)]
+    page.mouse("mousePressed", *spots[0])
+    for spot in spots:
+        page.mouse("mouseMoved", *spot)
+    page.wait(f"Math.sin({turned} - {begin}) > 0.2")
+    assert page.run("gizmo.twist().slice(0, 5)") == [0, 0, 0, 0, 0], "about the vertical, on the spot"
+    page.mouse("mouseReleased", *spots[-1])
+    page.wait("part('planner.enable')[0] === 0")
+
+
+# Rows after a let-go in which the arm comes to rest.
+STOPPING = 65
+
+
 def stopped_at(archive: Archive) -> list[int]:
-    """The rows in which the operator's switch was let go and not pressed again for long enough to come to rest: where
-    the machine is busy, the page may be late, and the loop lets go in between."""
-    enable = archive.result["planner.enable"].astype(int)
-    return [int(k) + 1 for k in np.flatnonzero(np.diff(enable) < 0) if not enable[k + 1 : k + 66].any()]
+    """The rows in which the operator's switch was let go for good, or for long enough to come to rest."""
+    held = archive.result["planner.enable"].astype(int)
+    let_go = np.flatnonzero(np.diff(held) < 0) + 1
+    return [int(k) for k in let_go if k + STOPPING < len(held) and not held[k : k + STOPPING].any()]
 
 
 def test_a_person_steers_the_gripper_and_the_session_replays_to_the_same_bytes(
@@ -114,7 +134,9 @@ def test_a_person_steers_the_gripper_and_the_session_replays_to_the_same_bytes(
 
         page = open_page(url, before=FAKE_GAMEPAD)
         page.wait("picture !== null && operating() && gizmo.at !== null")
+        turn_by_mouse(page)
         steer_by_gamepad(page)
+        page.wait(f"part('row')[0] > {page.run('part(`row`)[0]')} + 0.4")
         page.run("find('finish').click()")
         assert process.wait(PATIENCE) == 0
         assert not page.errors
@@ -127,11 +149,9 @@ def test_a_person_steers_the_gripper_and_the_session_replays_to_the_same_bytes(
     let_go = stopped_at(archive)
     assert len(let_go) >= 2
     speed = np.linalg.norm(np.diff(tool, axis=0), axis=1) * 200
-    assert len(speed) > let_go[0] + 60
     for row in let_go:
-        # Let go, its motion fades within 0.1 s; joints that were fast brake on, as hard as they may, until they rest.
-        assert (speed[row + 30 : row + 35] < max(0.05 * speed[row - 1], 1e-3)).all()
-        assert (speed[row + 60 : row + 65] < 1e-3).all()
+        # Its motion fades within 0.1 s; then a platform at 0.2 m/s brakes on, with 60 % of 300 N on 101 kg, for 0.11 s.
+        assert (speed[row + 45 : row + STOPPING] < 1e-3).all()
     assert all(figure["ok"] for figure in archive.record["summary"].values() if "ok" in figure)
 
     again = ["run", "mobile-teleop", "--replay", str(tmp_path / "live" / "operator.json"), "--out", str(tmp_path / "b")]
