@@ -81,11 +81,13 @@ function say(text, lost = false) {
   document.querySelectorAll("aside button, aside select, aside input").forEach(one => {
     if (!["plan", "prediction", "operate"].includes(one.id)) one.disabled = !operating();
   });
+  if (status.ended) for (const name of ["play", "step"]) find(name).disabled = true;
 }
 
 function showStatus() {
-  const who = status.operator === null ? "No one operates" : operating() ? "You operate" : `Watcher ${status.operator} operates`;
-  say(`${who}. ${status.watchers} here; you are watcher ${status.you}.`);
+  const who = status.operator === null ? "No one operates; you are" : operating() ? "You operate as"
+    : `Watcher ${status.operator} operates; you are`;
+  say(`${who} watcher ${status.you}, ${status.watchers} here.`);
   find("operate").textContent = operating() ? "Leave the controls" : "Take the controls";
   find("operate").disabled = status.operator !== null && !operating();
   find("notice").hidden = !status.notice;
@@ -148,7 +150,13 @@ const chosen = joints.map((joint, i) => {
   const size = fieldFor(`plant.fault_size[${i + 1}]`, `size of the fault of ${joint.name}`);
   const swatch = make("span", {className: "swatch"}), number = make("td", {className: "number"});
   swatch.style.background = joint.colour;
-  find("joints-table").append(make("tr", {}, make("td", {}, swatch, joint.name), number, make("td", {}, kind, size)));
+  const line = make("tr", {}, make("td", {}, swatch, joint.name), number, make("td", {}, kind, size));
+  lightWhenPointedAt(line, on => {
+    scene.lit = on ? i : null;
+    scene.stale = true;
+    strips.forEach(({strip}) => { if (strip.colours === colours) strip.lit = scene.lit; });
+  });
+  find("joints-table").append(line);
   return {kind, size, number};
 });
 
@@ -168,17 +176,27 @@ function draw() {
   scene.marks = hello.stage.goals.map(at => ({at, size: 0.015, colour: "#CC79A7"}));
   if (layout["collision.contact"] && part("collision.contact")[0]) pair.marks.forEach(mark => { mark.size = 0.014; });
   scene.draw();
+  showAxes();
   find("clock").textContent = `${row[0].toFixed(3)} s · step ${row[1]} · ${Math.round(row[4])} steps/s`;
   find("near").textContent = distance < 1e5 ? `nearest pair ${(1000 * distance).toFixed(1)} mm` : "nothing near";
   find("near").classList.toggle("red", distance < NEAR);
   find("play").textContent = paused ? "▶ Play" : "❚❚ Pause";
-  const finished = Boolean(status.ended);
   find("play").dataset.paused = paused;
-  if (finished) find("play").disabled = true;
   if (document.activeElement !== find("speed")) find("speed").value = String(Number(row[3].toPrecision(3)));
   if (document.activeElement !== find("seek")) find("seek").value = row[0];
   showJoints();
   document.body.dataset.time = row[0];
+}
+
+const letters = ["x", "y", "z"].map(textContent => make("span", {className: "axis", textContent}));
+document.querySelector(".stage").append(...letters);
+// The names of the arrows, beside their tips.
+function showAxes() {
+  letters.forEach((one, i) => {
+    const [x, y] = gizmo.at ? scene.project(add(gizmo.at, scale(AXES[i].way, 1.3 * gizmo.size()))) : [-1, -1];
+    one.hidden = x < 0 || y < 0 || x > scene.canvas.clientWidth || y > scene.canvas.clientHeight;
+    one.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`;
+  });
 }
 
 // A ghost is shown where it is not where the robot is: else it would only veil it.
@@ -204,7 +222,7 @@ function showJoints() {
   const q = part("plant.q_true"), faults = part("plant.fault"), badges = [];
   tuned.forEach(({name, field}) => showField(field, part(name)[0]));
   chosen.forEach(({kind, size, number}, i) => {
-    number.textContent = joints[i].unit === "rad" ? `${(q[i] * 180 / Math.PI).toFixed(1)}°` : `${q[i].toFixed(4)} m`;
+    number.textContent = joints[i].unit === "rad" ? `${fixed(q[i] * 180 / Math.PI, 1)}°` : `${fixed(q[i], 4)} m`;
     const fault = faults ? faults[i] : 0;
     if (document.activeElement !== kind) kind.value = String(fault);
     size.hidden = !SIZED.includes(fault) || !layout["plant.fault_size"];
@@ -257,7 +275,7 @@ scene.busy = event => {
     const hit = scene.pick(...spot(event));
     if (!hit || hit.piece.standing) return false;
     pulled = {body: hit.body, local: hit.local, to: hit.point};
-  } else if (!gizmo.take(...spot(event))) return false;
+  } else if (!gizmo.take(...spot(event), event.pointerType === "touch")) return false;
   holder = event.pointerId;
   find("scene").setPointerCapture(holder);
   return true;

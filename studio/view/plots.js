@@ -47,6 +47,7 @@ function showCursor(time = cursorTime) {
   }
 }
 
+let light = joint => {};
 const chips = [...document.querySelectorAll(".chips button")];
 function show(wanted) {
   chips.forEach(chip => chip.setAttribute("aria-pressed", wanted(chip)));
@@ -59,6 +60,7 @@ function show(wanted) {
 }
 const pressed = chip => chip.getAttribute("aria-pressed") === "true";
 chips.forEach(one => {
+  lightWhenPointedAt(one, on => light(on ? Number(one.dataset.joint) : null));
   let alone = false;
   one.addEventListener("click", event => {
     if (event.detail > 1) return;

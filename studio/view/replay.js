@@ -49,6 +49,7 @@ if (motion) {
     play.textContent = on ? "❚❚ Pause" : "▶ Play";
     if (on && now >= end) now = times[0];
   }
+  light = joint => { if (scene) { scene.lit = joint; scene.stale = true; } };
   seek = time => { now = Math.max(times[0], Math.min(end, Number(time))); place(); };
   play.addEventListener("click", () => setPlaying(!playing()));
   slider.addEventListener("input", () => { setPlaying(false); seek(slider.value); });

@@ -78,6 +78,7 @@ void main() {
   gl_FragColor = vec4(mix(colour.rgb, colour.rgb * light, shaded), colour.a);
 }`;
 const STILL = new Float32Array([0, 0, 0, 1, 0, 0, 0]);
+const DARK = [0.07, 0.09, 0.15];
 const BACKGROUND = [0.972, 0.976, 0.984];
 
 class Scene {
@@ -90,6 +91,7 @@ class Scene {
     this.poses = unpack(stage.home);
     this.ghosts = [];
     this.marks = [];
+    this.lit = null;                                // the number of a joint whose links are shown dark
     this.above = {lines: [], marks: []};            // drawn over all else
     this._prepare();
     this.look();
@@ -176,7 +178,10 @@ class Scene {
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.uniformMatrix4fv(this.at.view, false, this._camera());
     this._paint(this.grid, STILL, [0.76, 0.78, 0.81, 1], 0, gl.LINES);
-    for (const piece of this.pieces) this._paint(piece, this.pose(piece.body), [...piece.colour, 1], 1);
+    for (const piece of this.pieces) {
+      const colour = piece.joint === this.lit ? DARK : piece.colour;
+      this._paint(piece, this.pose(piece.body), [...colour, 1], 1);
+    }
     for (const mark of this.marks) this._paintBall(mark);
     gl.enable(gl.BLEND);
     for (const ghost of this.ghosts) this._paintGhost(ghost);
@@ -373,6 +378,12 @@ function gridLines({low, high}) {
       out.push(a, b, z, 0, 0, 1);
   }
   return new Float32Array(out);
+}
+
+// Who points at the name of a joint, or reaches it by keys, sees which one it is, whatever colours they see.
+function lightWhenPointedAt(one, light) {
+  for (const kind of ["pointerenter", "focusin"]) one.addEventListener(kind, () => light(true));
+  for (const kind of ["pointerleave", "focusout"]) one.addEventListener(kind, () => light(false));
 }
 
 const NEAR = 0.05;

@@ -5,12 +5,21 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tests.studio.view.browser import Tab
 from tests.studio.view.conftest import OpenPage, serving
 
 # What takes a key or a click and can be seen now.
 CONTROLS = """[...document.querySelectorAll("button, select, input, summary, canvas[tabindex], .plot[tabindex]")]
     .filter(one => !one.disabled && one.getClientRects().length)"""
+
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+
+
+def dark(pixels: NDArray[np.uint8]) -> int:
+    return int((pixels.max(axis=2) < 50).sum())
 
 
 def press(page: Tab, key: str) -> None:
@@ -69,13 +78,16 @@ def test_the_report_is_reached_by_keys(open_page: OpenPage, recorded: Path) -> N
     page = open_page((recorded / "report.html").as_uri())
     page.wait("document.body.dataset.frame === '0'")
     walk(page)
-    page.run("overTime[0].focus(); 0")
-    press(page, "+")
-    page.wait("overTime[1]._fullLayout.xaxis.range[1] < 1.9")
-    page.run("document.getElementById('scene').focus(); 0")
     before = page.pixels()
+    page.run("document.querySelector('.chips button').focus(); 0")
+    page.wait(DRAWN)
+    lit = page.pixels()
+    assert dark(lit) > dark(before) + 100, "the link of a joint that is reached stands out, whatever its colour"
+    page.run("document.getElementById('scene').focus(); 0")
+    page.wait(DRAWN)
+    assert (page.pixels() == before).all()
     press(page, "ArrowLeft")
-    page.wait("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+    page.wait(DRAWN)
     assert (page.pixels() != before).any()
     press(page, " ")
     page.wait("Number(document.body.dataset.frame) > 5")

@@ -34,8 +34,8 @@ def check_fit(page: Page, width: int) -> None:
 
 def drag(page: Page, begin: tuple[float, float], way: tuple[float, float]) -> None:
     page.touch("touchStart", begin)
-    for k in range(1, 5):
-        page.touch("touchMove", (begin[0] + way[0] * k / 4, begin[1] + way[1] * k / 4))
+    for k in (1, 2):
+        page.touch("touchMove", (begin[0] + way[0] * k / 2, begin[1] + way[1] * k / 2))
 
 
 def test_fingers_steer_turn_zoom_and_pull(chromium: str, tmp_path: Path) -> None:
@@ -68,8 +68,8 @@ def test_fingers_steer_turn_zoom_and_pull(chromium: str, tmp_path: Path) -> None
         assert turned[1:] == before[1:]
 
         page.touch("touchStart", (150, 500), (250, 500))
-        for k in range(1, 6):
-            page.touch("touchMove", (150 - 10 * k, 500), (250 + 10 * k, 500))
+        for k in (1, 2):
+            page.touch("touchMove", (150 - 25 * k, 500), (250 + 25 * k, 500))
         page.touch("touchEnd")
         # Fingers twice as far apart bring the camera to half the distance.
         assert page.run("scene.distance") == pytest.approx(turned[1] / 2, rel=0.02)
