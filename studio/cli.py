@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from simloop.studio.runner import Finished, Progress, Request
     from simloop.studio.scenario import Scenario
     from simloop.studio.view.live import Live
+    from simloop.studio.view.viewer import Address
 
 BAD_INPUT, FAILED, SIGNALLED = 2, 1, 128
 
@@ -54,7 +55,12 @@ _tool_option = click.option(
 )
 
 
-_host_option = click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve the page at.")
+_host_option = click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address of this machine to serve the page at; 0.0.0.0 is all of them.",
+)
 _port_option = click.option("--port", default=8642, show_default=True, help="Its port; 0 takes any that is free.")
 
 
@@ -175,9 +181,9 @@ def run_command(
             progress = stack.enter_context(_progress_bar(scenario)) if not view else lambda done, total: None
             live = None
             if view:
-                request, live, url = _open_view(request, stack, host, port)
-                click.echo(f"view: {url}")
-                _open_on_desktop(url, shows)
+                request, live, address = _open_view(request, stack, host, port)
+                _tell_address(address)
+                _open_on_desktop(address.url, shows)
             finished = run_to_folder(request, folder, csv=csv, command=command, progress=progress, live=live)
         _tell(request, finished, folder)
         for line in finished.outcome.result.account.lines() if verbose else ():
@@ -296,7 +302,7 @@ def view_command(folder: Path, host: str, port: int) -> None:
         from simloop.studio.view.recorded import serve_recorded
         from simloop.studio.view.viewer import Address
 
-        serve_recorded(folder, Address(host, port), lambda url: click.echo(f"view: {url}"))
+        serve_recorded(folder, Address(host, port), _tell_address)
 
 
 @main.command("report")
@@ -497,7 +503,7 @@ def _replayed(request: Request, path: Path, view: bool) -> Request:
     )
 
 
-def _open_view(request: Request, stack: ExitStack, host: str, port: int) -> tuple[Request, Live, str]:
+def _open_view(request: Request, stack: ExitStack, host: str, port: int) -> tuple[Request, Live, Address]:
     """The request with a person at the controls, what connects the two, and the page's address."""
     from dataclasses import replace
 
@@ -518,7 +524,13 @@ def _open_view(request: Request, stack: ExitStack, host: str, port: int) -> tupl
     goals = goals_of(request.parameters(), len(chosen.robot.tools))
     bill = playbill_of(chosen.name, chosen.title, chosen.robot, chosen.obstacles, goals)
     viewer = stack.enter_context(Viewer(address, bill))
-    return replace(request, pace=None), Live(viewer.open, speed=request.pace or 1.0), address.url
+    return replace(request, pace=None), Live(viewer.open, speed=request.pace or 1.0), address
+
+
+def _tell_address(address: Address) -> None:
+    click.echo(f"view: {address.url}")
+    if address.warning:
+        click.echo(f"warning: {address.warning}", err=True)
 
 
 def _open_on_desktop(url: str, wanted: bool) -> None:

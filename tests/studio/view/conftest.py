@@ -68,7 +68,7 @@ def serving(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith("view: http://127.0.0.1:"), line + process.stdout.read()
+        assert line.startswith("view: http://"), line + process.stdout.read()
         yield line.split()[1], process
     finally:
         if process.poll() is None:
