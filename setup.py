@@ -10,8 +10,8 @@ warnings = [] if on_windows else ["-std=c11", "-g0", "-Wall", "-Wextra", "-fvisi
 limited = {"define_macros": [("Py_LIMITED_API", "0x030b0000")], "py_limited_api": True}
 shell = Extension(
     "simloop.fmus._shell",
-    [f"cffi_build/fmi2_{part}.c" for part in ("shell", "python", "process", "choose")],
-    depends=[f"cffi_build/fmi2{part}.h" for part in ("", "_unit", "_engines")],
+    [f"cffi_build/fmi2_{part}.c" for part in ("shell", "python", "process", "helper", "choose")],
+    depends=[f"cffi_build/fmi2{part}.h" for part in ("", "_unit", "_engines", "_helper")],
     extra_compile_args=warnings,
     **limited,
 )

@@ -64,7 +64,7 @@ def main() -> None:
     for name in ("sphere-step", "yumi-step"):
         scenario = scenarios.load(name)
         bill = playbill_of(name, scenario.title, scenario.robot, scenario.obstacles)
-        with tempfile.TemporaryDirectory() as folder, Viewer(address := Address(port=0), bill) as viewer:
+        with tempfile.TemporaryDirectory() as folder, Address(port=0) as address, Viewer(address, bill) as viewer:
             for kind in (scenario.planner, "control", "plant", "collision"):
                 build(kind, scenario.robot, Path(folder) / f"{kind}.fmu", scenario.obstacles)
             live = Live(viewer.open, speed=0.0)

@@ -84,15 +84,23 @@ gjk_status gjk_scene_init(gjk_scene *scene)
     return GJK_OK;
 }
 
+/* From a point of one body to a point of another, in the world. */
+static inline void find_between(double between[3], const double a[3], const gjk_pose *pose_a, const double b[3],
+                                const gjk_pose *pose_b)
+{
+    double ra[3], rb[3];
+    rotate(ra, pose_a->rotation, a);
+    rotate(rb, pose_b->rotation, b);
+    for (int i = 0; i < 3; ++i) {
+        between[i] = (rb[i] + pose_b->translation[i]) - (ra[i] + pose_a->translation[i]);
+    }
+}
+
 /* How far apart two boxes are at least: the gap along the line of their centres, or along an axis of either. */
 static double box_gap(const gjk_box *a, const gjk_pose *pose_a, const gjk_box *b, const gjk_pose *pose_b)
 {
-    double ca[3], cb[3], between[3];
-    rotate(ca, pose_a->rotation, a->centre);
-    rotate(cb, pose_b->rotation, b->centre);
-    for (int i = 0; i < 3; ++i) {
-        between[i] = (cb[i] + pose_b->translation[i]) - (ca[i] + pose_a->translation[i]);
-    }
+    double between[3];
+    find_between(between, a->centre, pose_a, b->centre, pose_b);
     double gap = norm(between) - a->bound - b->bound;
     if (gap > 0.0) {
         return gap;
@@ -118,12 +126,8 @@ static double box_gap(const gjk_box *a, const gjk_pose *pose_a, const gjk_box *b
 /* How far apart the balls round two bodies are. */
 static double ball_gap(const gjk_body *a, const gjk_pose *pose_a, const gjk_body *b, const gjk_pose *pose_b)
 {
-    double ca[3], cb[3], between[3];
-    rotate(ca, pose_a->rotation, a->centre);
-    rotate(cb, pose_b->rotation, b->centre);
-    for (int i = 0; i < 3; ++i) {
-        between[i] = (cb[i] + pose_b->translation[i]) - (ca[i] + pose_a->translation[i]);
-    }
+    double between[3];
+    find_between(between, a->centre, pose_a, b->centre, pose_b);
     return norm(between) - a->bound - b->bound - a->radius - b->radius;
 }
 

@@ -11,7 +11,8 @@ from typing import Any
 from simloop.studio import scenarios
 from simloop.studio.archive import read_archive
 from simloop.studio.figures import write_graphs
-from simloop.studio.runner import Request, run_to_folder
+from simloop.studio.request import Request
+from simloop.studio.runner import run_to_folder
 
 HERE = Path(__file__).parent
 STEPS = ("1/200", "1/2000")

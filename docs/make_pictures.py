@@ -8,7 +8,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from simloop.studio import scenarios
 from simloop.studio.graphs import BLUE, RED
-from simloop.studio.runner import Request, run_in_memory
+from simloop.studio.request import Request
+from simloop.studio.runner import run_in_memory
 
 HERE = Path(__file__).parent
 Point = tuple[float, float]

@@ -1,4 +1,4 @@
-"""A unit in a process of its own: the other end of `cffi_build/fmi2_process.c`, which says how they speak."""
+"""A unit in a process of its own: the other end of `cffi_build/fmi2_process.c`; fmi2_helper.h says how they speak."""
 
 from __future__ import annotations
 

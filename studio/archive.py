@@ -44,8 +44,8 @@ def read_archive(folder: Path) -> Archive:
     try:
         record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         table = pyarrow.parquet.read_table(folder / "signals.parquet")
-        mjcf = _resource(folder / "units" / "plant.fmu", "model.xml")
-        unit = json.loads(_resource(folder / "units" / "plant.fmu", "unit.json"))
+        plant = folder / "units" / f"{record['plant']}.fmu"
+        mjcf, unit = _resource(plant, "model.xml"), json.loads(_resource(plant, "unit.json"))
         columns = {name: np.asarray(table[name]) for name in table.column_names}
         result = Result(columns, complete=record["status"] == "complete")
         return Archive(folder, record, result, mjcf, tuple(unit["tools"]), tuple(unit["home"]))

@@ -6,7 +6,6 @@ import csv
 import functools
 import io
 import itertools
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -20,7 +19,9 @@ from simloop.models.arm import Arm
 from simloop.models.controllers import NATURAL_FREQUENCY
 from simloop.models.robot import Robot
 from simloop.studio import scenarios
-from simloop.studio.runner import Finished, Request, check_folder, run_in_memory, versions
+from simloop.studio.request import Finished, Request
+from simloop.studio.results import check_folder, versions, write_json
+from simloop.studio.runner import run_in_memory
 from simloop.studio.scenario import Outcome, Scenario, Settings
 from simloop.studio.scenarios._offline import plan_table
 from simloop.studio.scenarios._sphere import ACCELERATION, ROBOT
@@ -304,7 +305,7 @@ def write_comparison(out: Path, tables: Iterable[tuple[Bench, Sequence[Row]]], c
     out.mkdir(parents=True, exist_ok=True)
     (out / "compare.csv").write_text(text.getvalue(), encoding="utf-8", newline="\n")
     (out / "compare.md").write_text("\n".join(map(_markdown, *zip(*tables, strict=True))), encoding="utf-8")
-    (out / _RECORD).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(out / _RECORD, record)
 
 
 def _markdown(bench: Bench, rows: Sequence[Row]) -> str:

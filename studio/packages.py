@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,19 +33,9 @@ from simloop.master.schedule import written_inputs
 from simloop.master.seconds import exact_seconds
 from simloop.master.ssp import LoadedSystem, ScheduleNote, load_ssp, write_ssp
 from simloop.studio import scenarios
-from simloop.studio.runner import (
-    Progress,
-    Request,
-    Stopped,
-    Watch,
-    assemble,
-    check_folder,
-    plant_step_for,
-    publish,
-    stop_on_signal,
-    units_as_files,
-    versions,
-)
+from simloop.studio.request import Request
+from simloop.studio.results import check_folder, hash_of, publish, versions, write_record
+from simloop.studio.runner import Progress, Stopped, Watch, assemble, plant_step_for, stop_on_signal, units_as_files
 
 USUAL_STEP = "1/200"
 # What goes round a loop agrees with itself to this, relative to max(1, |value|).
@@ -104,7 +92,8 @@ def run_package(
         with stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
             staging = Path(temporary)
             finished = _run(request, loaded, progress, stopped)
-            _write(request, finished, staging, csv, command)
+            record = _describe(request, finished, command)
+            write_record(staging, record, ("system", "status", "parameters", "versions", "units"), finished.result, csv)
             publish(staging, out)
         return finished
     finally:
@@ -169,23 +158,13 @@ def _all_writes(request: PackageRequest, loaded: LoadedSystem, seconds: Fraction
     ]
 
 
-def _write(request: PackageRequest, finished: PackageRun, folder: Path, csv: bool, command: str) -> None:
-    record = _describe(request, finished, command)
-    (folder / "run.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    about = {key: record[key] for key in ("system", "status", "parameters", "versions", "units")}
-    metadata = {"simloop": json.dumps(about, ensure_ascii=False)}
-    finished.result.write_parquet(folder / "signals.parquet", metadata)
-    if csv:
-        finished.result.write_csv(folder / "signals.csv")
-
-
 def _describe(request: PackageRequest, finished: PackageRun, command: str) -> dict[str, Any]:
     loaded = finished.loaded
     components = loaded.system.components.values()
     return {
         "system": loaded.name,
         "file": request.file,
-        "sha256": _hash(Path(request.file.partition("#")[0])),
+        "sha256": hash_of(Path(request.file.partition("#")[0])),
         "schedule": request.algorithm or ("simulation_in_the_loop" if loaded.schedule else "jacobi"),
         "status": "complete" if finished.status == "complete" else "partial",
         "ended": finished.status,
@@ -198,15 +177,11 @@ def _describe(request: PackageRequest, finished: PackageRun, command: str) -> di
             {"time": float(w.time), "name": w.name, "value": w.value}
             for w in _all_writes(request, loaded, finished.seconds)
         ],
-        "units": {each.name: _hash(each.path) for each in components if isinstance(each, FmuComponent)},
+        "units": {each.name: hash_of(each.path) for each in components if isinstance(each, FmuComponent)},
         "notes": list(loaded.notes),
         "versions": versions(),
         "command": command,
     }
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @contextmanager

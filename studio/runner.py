@@ -1,30 +1,23 @@
-"""Run a scenario: build its units, run the loop, judge it, and write the folder of results."""
+"""Run a scenario: build its units, run the loop, and judge it."""
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
-import json
 import os
 import shutil
 import signal
-import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
-from simloop.fmus.export import DRIVERS, UNITS, build, instantiate
+from simloop.fmus.export import build, instantiate
 from simloop.master import (
     Account,
     Claimed,
     Component,
     FmuComponent,
-    Lateness,
     Locate,
     ObjectComponent,
     Pace,
@@ -33,90 +26,25 @@ from simloop.master import (
     Step,
     StepError,
     System,
-    TimedWrite,
     UnitError,
     run,
     simulation_in_the_loop,
 )
-from simloop.master.component import Value
-from simloop.master.pace import EDGES
 from simloop.master.schedule import Operation
-from simloop.master.seconds import exact_seconds
-from simloop.studio.real_robot import check_robot, connect_robot, robot_settings
-from simloop.studio.report import write_report
-from simloop.studio.scenario import Figure, Outcome, Parameters, Scenario, Settings
-from simloop.studio.session import SESSION, Session, write_session
-from simloop.studio.view.live import Live
+from simloop.studio.real_robot import check_robot, connect_robot
+from simloop.studio.request import Finished, Request
+from simloop.studio.results import TABLE, check_folder, publish, write_results
+from simloop.studio.scenario import Outcome, Parameters, Scenario, Settings
+from simloop.studio.view.live import Live, OtherScenario
 
-_REPORTED_PACKAGES = ("simloop", "fmpy", "mujoco", "numpy", "pyarrow", "pythonfmu", "scipy")
-TABLE = "table.csv"
 # An error in the instant of one bounce grows in the next ones: a thousandth of the nanosecond that is promised, s.
 TOUCH_TOLERANCE = 1e-12
-_WRITTEN = ("run.json", "signals.parquet", "signals.csv", "report.html", TABLE, SESSION)
 
 _SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 ComponentMaker = Callable[[str, str], Component]
 Progress = Callable[[int, int], None]
 Stopped = Callable[[], int | None]
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the user asked for. Settings are `component.variable` to value and come after the scenario's own."""
-
-    scenario: Scenario
-    step: str = "1/200"
-    duration: str | None = None
-    seed: int | None = None
-    settings: Mapping[str, Value | Sequence[Value]] | None = None
-    writes: Sequence[TimedWrite] = ()
-    pace: float | None = None
-    """Simulation time for each second of wall time, of the run itself and not of its variants; None is as fast as it
-    goes."""
-    strict: bool = False
-    """Whether a missed deadline ends a paced run."""
-    plant: str = "plant"
-    """Which unit is the plant: `plant`, or a real robot, one of simloop.fmus.export.DRIVERS."""
-    timed: bool = False
-    """Whether the account says where the time goes."""
-    replayed: Sequence[TimedWrite] = ()
-    """What a person wrote in the session that is replayed."""
-
-    @property
-    def h(self) -> Fraction:
-        return exact_seconds("step", self.step)
-
-    @property
-    def seconds(self) -> Fraction:
-        return exact_seconds("duration", self.duration) if self.duration is not None else self.scenario.duration
-
-    def all_writes(self) -> tuple[TimedWrite, ...]:
-        """What a replayed person, the scenario and then the user writes on the way; of the scenario's, what a shorter
-        run does not reach is left out."""
-        own = (write for write in self.scenario.writes(float(self.h)) if write.time < self.seconds)
-        return (*self.replayed, *own, *self.writes)
-
-    def parameters(self) -> Settings:
-        seed = {} if self.seed is None else {"plant.seed": self.seed}
-        settings = {**self.scenario.parameters(float(self.h)), **(self.settings or {}), **seed}
-        return settings if self.plant == "plant" else robot_settings(self.scenario.robot, float(self.h), settings)
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A run as it was: complete, interrupted or failed; the last two are partial."""
-
-    outcome: Outcome
-    figures: dict[str, Figure]
-    status: str
-    error: SimloopError | None = None
-    stopped_by: int | None = None
-    """The number of the signal that ended it."""
-    lateness: Lateness | None = None
-    """Of a paced run."""
-    session: tuple[TimedWrite, ...] | None = None
-    """What a person wrote while it ran, when one could."""
 
 
 def run_in_memory(request: Request, *, progress: Progress = lambda done, total: None) -> Finished:
@@ -146,7 +74,7 @@ def run_to_folder(
         staging = Path(temporary)
         make = units_as_files(request.scenario, staging / "units")
         finished = _run_all(request, make, staging, progress, stopped, live)
-        _write_results(request, finished, staging, csv, command)
+        write_results(request, finished, staging, csv, command)
         publish(staging, out)
     return finished
 
@@ -162,26 +90,6 @@ def units_as_files(scenario: Scenario, folder: Path) -> ComponentMaker:
         return FmuComponent(name, path, trust=Claimed())
 
     return make
-
-
-def check_folder(out: Path, record: str = "run.json", holds: Sequence[str] = ("scenario", "status", "units")) -> None:
-    """Results go into a new folder, an empty one, or one that holds earlier results: their record, a JSON file that
-    holds these."""
-    above = next(folder for folder in (out, *out.absolute().parents) if folder.exists())
-    if not above.is_dir():
-        raise SimloopError(f"results cannot go to {str(out)!r}: {str(above)!r} is a file")
-    if not os.access(above, os.W_OK | os.X_OK):
-        raise SimloopError(f"results cannot go to {str(out)!r}: {str(above)!r} cannot be written to")
-    if above == out and any(out.iterdir()) and not _is_record(out / record, holds):
-        raise SimloopError(f"{str(out)!r} holds files that are not results of a run; name another folder with --out")
-
-
-def _is_record(path: Path, holds: Sequence[str]) -> bool:
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(record, dict) and set(holds) <= set(record)
 
 
 def _run_all(
@@ -203,7 +111,7 @@ def _run_all(
     if live is None:
         result, parameters, error = _run_once(request, settings, make, watch, pace)
     else:
-        result, parameters, error = _run_live(request, settings, make, watch, live)
+        result, parameters, error = _run_live(request, settings, make, watch, live, pace)
         # What it is compared with is as long as it was, and is written to as it was.
         if len(result) > 1:
             request = replace(request, duration=str((len(result) - 1) * request.h), replayed=tuple(live.writes))
@@ -228,14 +136,14 @@ def _run_all(
 
 
 def _run_live(
-    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, live: Live
+    request: Request, settings: Settings, make: ComponentMaker, watch: Watch, live: Live, pace: Pace | None
 ) -> tuple[Result, Parameters, SimloopError | None]:
     """Runs until a person is content with one; it is whole where the person ended it. Parameters that are refused are
     told, and the run begins again with those before."""
     good = dict(settings)
     while True:
         try:
-            result, parameters, error = _run_once(request, settings, make, watch, live=live)
+            result, parameters, error = _run_once(request, settings, make, watch, pace, live)
         except SimloopError as refused:
             if settings == good:
                 raise
@@ -244,8 +152,10 @@ def _run_live(
             settings.update(good)
             continue
         good = dict(settings)
-        if live.again is None:
+        if live.again is None and live.other is None:
             live.hold(result, "" if error is None else str(error), watch.keep_going)
+        if live.other is not None:
+            raise OtherScenario(live.other)
         if live.again is None:
             ended = live.finished and len(result) > 1
             return Result(result.columns, complete=result.complete or ended, account=result.account), parameters, error
@@ -375,96 +285,3 @@ def stop_on_signal() -> Iterator[Stopped]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _write_results(request: Request, finished: Finished, folder: Path, csv: bool, command: str) -> None:
-    record = describe_run(request, finished, folder, command)
-    (folder / "run.json").write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    about = {key: record[key] for key in ("scenario", "status", "seed", "parameters", "versions", "units")}
-    if finished.session is not None:
-        steps = len(finished.outcome.result) - 1
-        parameters = {name: value for name, value in record["parameters"].items() if name != "planner.table"}
-        write_session(folder / SESSION, Session(request.scenario.name, request.h, steps, parameters, finished.session))
-    metadata = {"simloop": json.dumps(about, ensure_ascii=False)}
-    finished.outcome.result.write_parquet(folder / "signals.parquet", metadata)
-    if csv:
-        finished.outcome.result.write_csv(folder / "signals.csv")
-    report = folder / "report.html"
-    write_report(report, request.scenario, finished.outcome, finished.figures, record, finished.lateness)
-
-
-def describe_run(request: Request, finished: Finished, folder: Path, command: str) -> dict[str, Any]:
-    """What run.json says."""
-    parameters = {name: _portable(value, folder) for name, value in finished.outcome.parameters.items()}
-    writes = (*request.all_writes(), *(finished.session or ()))
-    return {
-        "scenario": request.scenario.name,
-        "control": request.scenario.control,
-        "plant": request.plant,
-        "status": "complete" if finished.status == "complete" else "partial",
-        "ended": finished.status,
-        "error": None if finished.error is None else str(finished.error),
-        "step": str(request.h),
-        "duration": finished.outcome.seconds,
-        "rows": len(finished.outcome.result),
-        "pace": _describe_pace(request, finished.lateness),
-        "seed": finished.outcome.parameters.get("plant.seed", 0),
-        "parameters": parameters,
-        "writes": [{"time": float(w.time), "name": w.name, "value": w.value} for w in writes],
-        "summary": {key: _describe_figure(figure) for key, figure in finished.figures.items()},
-        "account": finished.outcome.result.account.describe(),
-        "units": _hashes(sorted((folder / "units").glob("*.fmu"))),
-        "inputs": _hashes(folder.glob(TABLE)),
-        "versions": versions(),
-        "command": command,
-    }
-
-
-def _describe_pace(request: Request, lateness: Lateness | None) -> dict[str, Any] | None:
-    if lateness is None:
-        return None
-    about: dict[str, Any] = {"rate": request.pace, "strict": request.strict, "deadlines": lateness.deadlines}
-    about |= {"missed": lateness.missed, "median_late": lateness.median, "worst_late": lateness.worst}
-    return about | {"histogram": {"from": list(EDGES), "deadlines": list(lateness.counts)}}
-
-
-def _hashes(files: Iterable[Path]) -> dict[str, str]:
-    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-
-
-def _portable(value: Value, folder: Path) -> Value:
-    """A path into the results' own folder, without where that folder happens to be."""
-    return Path(value).name if isinstance(value, str) and Path(value).parent == folder else value
-
-
-def _describe_figure(figure: Figure) -> dict[str, Any]:
-    about: dict[str, Any] = {"value": figure.value, "unit": figure.unit, "label": figure.label}
-    if figure.ok is not None:
-        about |= {
-            "expected": figure.expected,
-            "tolerance": figure.tolerance,
-            "limit": figure.limit,
-            "least": figure.least,
-        }
-        about |= {"source": figure.source, "ok": figure.ok}
-    return about
-
-
-def versions() -> dict[str, str]:
-    """Of Python and of the packages that results depend on."""
-    python = ".".join(map(str, sys.version_info[:3]))
-    return {"python": python} | {package: importlib.metadata.version(package) for package in _REPORTED_PACKAGES}
-
-
-def publish(staging: Path, out: Path) -> None:
-    """Replace, file by file, what an earlier run wrote, and nothing else; run.json goes last."""
-    out.mkdir(parents=True, exist_ok=True)
-    files = [file.relative_to(staging) for file in sorted(staging.rglob("*")) if file.is_file()]
-    ours = [Path(name) for name in _WRITTEN] + [Path("units") / f"{kind}.fmu" for kind in (*UNITS, *DRIVERS)]
-    for stale in set(ours) - set(files):
-        (out / stale).unlink(missing_ok=True)
-    for file in sorted(files, key=lambda file: file.name == "run.json"):
-        half = out / file.with_name(file.name + ".part")
-        half.parent.mkdir(exist_ok=True)
-        shutil.copyfile(staging / file, half)
-        half.replace(out / file)

@@ -36,7 +36,7 @@ const strips = [
   [["plant.q_true"], "joint positions", units.join(", "), q => [...q], joints.map(joint => joint.range)],
   [["control.tau"], "joint forces", forces, tau => [...tau], joints.map(joint => joint.force)],
   [["plant.q", "control.q_predicted"], "rolled back by", units.join(", "), (q, predicted) => [...q].map((v, i) => v - predicted[i])],
-  [["plant.residual_force"], "shadow: force beside the command", forces, force => [...force]],
+  [["plant.residual_force"], "shadow: unexplained force", forces, force => [...force]],
   [["collision.distance"], "nearest pair", "m", distance => [distance[0]]],
 ].filter(([needed]) => needed.every(name => layout[name])).map(([needed, title, unit, values, limits]) => {
   const canvas = make("canvas", {id: `strip-${needed[0]}`});
@@ -85,6 +85,7 @@ function say(text, lost = false) {
 }
 
 function showStatus() {
+  if (status.show !== hello.show) return location.reload();
   const who = status.operator === null ? "No one operates; you are" : operating() ? "You operate as"
     : `Watcher ${status.operator} operates; you are`;
   say(`${who} watcher ${status.you}, ${status.watchers} here.`);
@@ -97,7 +98,7 @@ function showStatus() {
 }
 
 function listParameters(parameters, atOnce) {
-  const written = /^plant\.f_ext|^planner\.twist/;   // what hands write on the way
+  const written = /^plant\.f_ext|^planner\.twist|^plant\.fault\[/;  // what hands write on the way
   find("parameters").replaceChildren(...Object.keys(parameters).filter(name => !written.test(name)).sort().map(name => {
     const given = parameters[name], short = typeof given === "number" ? Number(given.toPrecision(6)) : given;
     const value = make("input", {value: String(short), title: String(given), size: 8, readOnly: hello.recorded});
@@ -177,15 +178,22 @@ function draw() {
   if (layout["collision.contact"] && part("collision.contact")[0]) pair.marks.forEach(mark => { mark.size = 0.014; });
   scene.draw();
   showAxes();
-  find("clock").textContent = `${row[0].toFixed(3)} s · step ${row[1]} · ${Math.round(row[4])} steps/s`;
-  find("near").textContent = distance < 1e5 ? `nearest pair ${(1000 * distance).toFixed(1)} mm` : "nothing near";
+  const rate = hello.recorded ? "" : ` · ${Math.round(row[4])} steps/s`;
+  find("clock").textContent = `${row[0].toFixed(3)} s · step ${row[1]}${rate}`;
+  find("near").textContent = distance < 1e5 ? `nearest pair ${inMillimetres(distance)}` : "nothing near";
   find("near").classList.toggle("red", distance < NEAR);
   find("play").textContent = paused ? "▶ Play" : "❚❚ Pause";
   find("play").dataset.paused = paused;
-  if (document.activeElement !== find("speed")) find("speed").value = String(Number(row[3].toPrecision(3)));
+  if (document.activeElement !== find("speed")) showSpeed(String(Number(row[3].toPrecision(3))));
   if (document.activeElement !== find("seek")) find("seek").value = row[0];
   showJoints();
   document.body.dataset.time = row[0];
+}
+
+function showSpeed(speed) {
+  const known = [...find("speed").options].some(option => option.value === speed);
+  if (!known) find("speed").append(make("option", {value: speed, textContent: `${speed}×`}));
+  find("speed").value = speed;
 }
 
 const letters = ["x", "y", "z"].map(textContent => make("span", {className: "axis", textContent}));
@@ -219,16 +227,19 @@ function handDrawing() {
 }
 
 function showJoints() {
-  const q = part("plant.q_true"), faults = part("plant.fault"), badges = [];
+  const q = part("plant.q_true"), faults = part("plant.fault") || [], badges = [];
   tuned.forEach(({name, field}) => showField(field, part(name)[0]));
   chosen.forEach(({kind, size, number}, i) => {
     number.textContent = joints[i].unit === "rad" ? `${fixed(q[i] * 180 / Math.PI, 1)}°` : `${fixed(q[i], 4)} m`;
-    const fault = faults ? faults[i] : 0;
+    const fault = faults[i] || 0;
     if (document.activeElement !== kind) kind.value = String(fault);
     size.hidden = !SIZED.includes(fault) || !layout["plant.fault_size"];
     if (!size.hidden) showField(size, part("plant.fault_size")[i]);
-    if (fault) badges.push(["fault", `${HAPPENED.fault[0]} ${joints[i].name}: ${FAULTS[fault]}`]);
   });
+  for (const kind of new Set(faults)) {
+    const names = joints.filter((joint, i) => faults[i] === kind).map(joint => joint.name);
+    if (kind) badges.push(["fault", `${HAPPENED.fault[0]} ${FAULTS[kind]}: ${names.join(", ")}`]);
+  }
   if (layout["collision.contact"] && part("collision.contact")[0]) badges.push(["", `${HAPPENED.contact[0]} contact`]);
   if (performance.now() - last.told < TOLD_FOR) badges.push(["hold", `${HAPPENED.returned[0]} went back to an instant (${last.returned} so far)`]);
   if (layout["planner.enable"] && part("planner.enable")[0]) badges.push(["hold", "steered"]);
@@ -296,10 +307,14 @@ find("again").addEventListener("click", () => send({do: "again", set: changes()}
 find("finish").addEventListener("click", () => { ended = true; send({do: "finish"}); });
 find("speed").addEventListener("change", () => { send({do: "speed", value: Number(find("speed").value)}); find("speed").blur(); });
 find("seek").addEventListener("input", () => send({do: "seek", time: Number(find("seek").value)}));
+find("scenario").addEventListener("change", () => send({do: "scenario", name: find("scenario").value}));
 find("operate").addEventListener("click", () => send({do: operating() ? "leave" : "operate"}));
 for (const name of ["plan", "prediction"]) find(name).addEventListener("change", () => { scene.stale = true; });
 
 find("title").textContent = hello.title;
+find("scenario").append(...hello.scenarios.map(name => make("option", {value: name, textContent: name})));
+find("scenario").value = hello.scenario;
+find("scenario").closest(".row").hidden = !hello.scenarios.length;
 const words = {contact: "contact", fault: "fault", returned: "the master went back to an instant"};
 find("legend").append(...Object.entries(words).map(([kind, word]) => {
   const shape = make("span", {textContent: HAPPENED[kind][0]});
@@ -308,7 +323,10 @@ find("legend").append(...Object.entries(words).map(([kind, word]) => {
 }));
 find("prediction").closest("label").hidden = !layout.prediction;
 find("steering").hidden = !hello.steerable || hello.recorded;
-for (const name of ["guiding", "faults", "finish", "how", "more"]) find(name).hidden = hello.recorded;
+for (const name of ["guiding", "faults", "how", "more"]) find(name).hidden = hello.recorded || hello.real;
+for (const name of ["play", "step", "again"]) find(name).hidden = hello.real;
+find("speed").closest("label").hidden = hello.real;
+find("finish").hidden = hello.recorded;
 find("seek").hidden = !hello.recorded;
 if (hello.seconds) find("seek").max = hello.seconds;
 scene.draw();

@@ -79,19 +79,29 @@ class Window:
     alive: Callable[[], bool]
 
 
+class OtherScenario(Exception):  # noqa: N818 - no error, but what a person asked for
+    """A person wants to see another scenario."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
 OpenWindow = Callable[[Mapping[str, Sequence[str]]], Window]
 
 
 class Live:
     """One view of a run and of its repetitions. `open_window` is called once, with what is shown. `speed` is simulated
-    seconds in a second; 0 is as fast as it goes."""
+    seconds in a second; 0 is as fast as it goes, or as a `real` robot has it, which waits for no one."""
 
-    def __init__(self, open_window: OpenWindow, speed: float = 1.0) -> None:
-        self._open = open_window
+    def __init__(self, open_window: OpenWindow, speed: float = 1.0, *, real: bool = False) -> None:
+        self._open, self._real = open_window, real
         self._window: Window | None = None
         self.speed, self.paused, self.finished = speed, False, False
         self.again: dict[str, Value] | None = None
         """The parameters to begin again with, when that was asked for."""
+        self.other: str | None = None
+        """The scenario to go on with, when another was asked for."""
         self.writes: list[TimedWrite] = []
         self._words: dict[str, Any] = {}
         self._watchers, self._heard, self._patience, self._met = 0, time.monotonic(), STARTING, False
@@ -105,7 +115,8 @@ class Live:
         go_on: Callable[[int], bool],
         account: Account,
     ) -> Callable[[int], bool]:
-        """What `run` asks before each macro step; `account` is the run's."""
+        """What `run` asks before each macro step; `account` is the run's. Waits, before anything moves, for someone who
+        could miss the start."""
         self._system, self._h, self._dt, self._account = system, h, float(h), account
         self._free = {f"{component}.{variable}" for component, variable in system.undriven_inputs()}
         self._last: dict[str, float] = {}
@@ -118,12 +129,15 @@ class Live:
         self._words["ended"] = False
         self._next_look = self._next_show = 0.0
         self._done, self._rate_from = 0, (time.monotonic(), 0)
+        while not self._met and self._speaks() and go_on(0):
+            time.sleep(LOOK)
+            self._hear(time.monotonic())
         self._restart_clock(time.monotonic())
 
         def keep_going(done: int) -> bool:
             self._done = done
             self._attend()
-            return go_on(done) and not self.finished and self.again is None
+            return go_on(done) and not self._over()
 
         self._go_on = go_on
         return keep_going
@@ -133,9 +147,13 @@ class Live:
         self._show_end(result)
         over = "The run is over. Reset begins it again; Finish writes its results."
         self.tell(f"{error} {over}".strip(), ended=True)
-        while not self.finished and self.again is None and self._attended() and go_on(len(result)):
+        while not self._over() and self._attended() and go_on(len(result)):
             self._hear(time.monotonic())
             time.sleep(LOOK)
+
+    def _over(self) -> bool:
+        """Whether the person has seen enough of this repetition."""
+        return self.finished or self.again is not None or self.other is not None
 
     def _show_end(self, result: Result) -> None:
         if len(result):
@@ -184,9 +202,7 @@ class Live:
             self._keep_pace(now)
 
     def _waits(self) -> bool:
-        """Paused, or no one has come yet who could miss the start."""
-        ends = self.finished or self.again is not None or not self._go_on(self._done)
-        return not ends and (self.paused or (not self._met and self._speaks()))
+        return self.paused and not self._over() and self._go_on(self._done)
 
     def _keep_pace(self, now: float) -> None:
         due = self._begin + (self._done - self._begin_done) * self._dt / self.speed
@@ -237,6 +253,8 @@ class Live:
 
     def _obey(self, command: Mapping[str, Any], now: float) -> None:
         match command:
+            case {"do": "pause" | "step" | "speed" | "again" | "scenario" as what} if self._real:
+                self.tell(f"a real robot waits for no one: {what} is for simulated ones")
             case {"do": "beat", "watchers": int(watchers)}:
                 self._watchers, self._heard, self._patience = watchers, now, SILENT
                 self._met = self._met or watchers > 0
@@ -254,6 +272,8 @@ class Live:
                 self.finished = True
             case {"do": "again", "set": dict(changes)}:
                 self.again = changes
+            case {"do": "scenario", "name": str(name)}:
+                self.other = name
             case {"do": "write", "values": dict(values)}:
                 self._write(values)
             case {"do": "hold", "key": str(key), "values": dict(values), "release": dict(release)}:

@@ -32,8 +32,6 @@ def serve_recorded(folder: Path, address: Address, tell: Callable[[Address], Non
         asyncio.run(Show(address, bill, source.lengths, source).run(lambda: True))
     except KeyboardInterrupt:
         return
-    finally:
-        address.socket.close()
 
 
 class Player:

@@ -39,7 +39,7 @@ if (motion) {
     }
     const distance = near[7 * k];
     told.textContent = `${now.toFixed(2)} / ${end.toFixed(2)} s` +
-      (distance < 1e5 ? ` · nearest ${(1000 * distance).toFixed(1)} mm` : "");
+      (distance < 1e5 ? ` · nearest ${inMillimetres(distance)}` : "");
     slider.value = now;
     showCursor(now);
   }

@@ -386,6 +386,9 @@ function lightWhenPointedAt(one, light) {
   for (const kind of ["pointerleave", "focusout"]) one.addEventListener(kind, () => light(false));
 }
 
+// Without a minus before what rounds to nothing.
+const inMillimetres = distance => `${(Math.round(1e4 * distance) / 10 || 0).toFixed(1)} mm`;
+
 const NEAR = 0.05;
 // The nearest pair as a line: red when nearer than NEAR m or inside.
 function nearLine(distance, a, b) {

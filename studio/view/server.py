@@ -98,6 +98,9 @@ class Show:
             "scenario": self.playbill.scenario,
             "title": self.playbill.title,
             "recorded": self.playbill.recorded,
+            "real": self.playbill.real,
+            "show": self.playbill.show,
+            "scenarios": self.playbill.scenarios,
             "seconds": self.playbill.seconds,
             "steerable": "planner.enable" in self.lengths,
             "layout": self.painter.layout,
@@ -141,7 +144,8 @@ class Show:
     def _tell_all(self) -> None:
         operator = None if self.operator is None else self.operator.number
         for guest in self.guests:
-            about = {"you": guest.number, "operator": operator, "watchers": len(self.guests), **self._words}
+            about = {"you": guest.number, "operator": operator, "watchers": len(self.guests)}
+            about |= {"show": self.playbill.show, **self._words}
             self._send(guest, json.dumps(about))
 
     async def _meet(self, socket: ServerConnection) -> None:
@@ -198,6 +202,8 @@ class Show:
                 self.source.command({"do": "seek", "time": float(time)})
             case {"do": "again", "set": dict(changes)} if all(isinstance(v, str) for v in changes.values()):
                 self.source.command({"do": "again", "set": changes})
+            case {"do": "scenario", "name": str(name)} if name in self.playbill.scenarios:
+                self.source.command({"do": "scenario", "name": name})
             case {"do": "set", "name": str(name), "value": int() | float() as value} if math.isfinite(value):
                 self.source.command({"do": "write", "values": {name: value}})
             case {"do": "steer", "twist": list(twist)} if _numbers(twist, 6) and "planner.enable" in self.lengths:

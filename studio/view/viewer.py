@@ -33,15 +33,18 @@ class Playbill:
     home: tuple[float, ...]
     goals: tuple[tuple[float, ...], ...] = ()
     recorded: bool = False
+    real: bool = False
+    """Whether it is a robot that waits for no one."""
+    show: int = 0
+    """Which of the shows at one address it is: a page of an earlier one begins anew."""
+    scenarios: tuple[str, ...] = ()
+    """Those that a person may go on to."""
     seconds: float = 0.0
     """How long a recorded run is."""
 
 
-def playbill_of(
-    name: str, title: str, robot: Robot, obstacles: tuple[Obstacle, ...], goals: Sequence[Sequence[float]] = ()
-) -> Playbill:
-    mjcf = scene_mjcf(robot, obstacles)
-    return Playbill(name, title, mjcf, robot.tools, robot.home, tuple(tuple(goal) for goal in goals))
+def playbill_of(name: str, title: str, robot: Robot, obstacles: tuple[Obstacle, ...]) -> Playbill:
+    return Playbill(name, title, scene_mjcf(robot, obstacles), robot.tools, robot.home)
 
 
 class Address:
@@ -63,6 +66,12 @@ class Address:
         self.host = _address_from_afar(family) if bound.is_unspecified else host
         self.port = int(self.socket.getsockname()[1])
         self.token = secrets.token_urlsafe(24)
+
+    def __enter__(self) -> Address:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.socket.close()
 
     @property
     def url(self) -> str:
@@ -125,7 +134,6 @@ class Viewer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._address.socket.close()
         if self._process is not None and self._process.is_alive():
             # A frozen one hears no polite signal.
             self._process.kill()

@@ -23,7 +23,8 @@ from simloop.drivers.emulated_arm import EmulatedArm
 from simloop.drivers.injection import parse_injection
 from simloop.models.arm import Arm
 from simloop.models.robots.iiwa import ROBOT
-from simloop.studio.runner import Finished, Request, run_to_folder
+from simloop.studio.request import Finished, Request
+from simloop.studio.runner import run_to_folder
 from simloop.studio.scenarios.step import make
 
 H = 0.004

@@ -141,7 +141,8 @@ def test_letting_go_of_the_dead_man_stops_and_the_record_is_whole(tmp_path: Path
 
     from simloop.master import TimedWrite
     from simloop.models.robots.iiwa import ROBOT
-    from simloop.studio.runner import Request, run_to_folder
+    from simloop.studio.request import Request
+    from simloop.studio.runner import run_to_folder
     from simloop.studio.scenarios.step import make
 
     with emulated_drives() as (drives, channel):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from simloop.drivers.cia402 import State
 from simloop.drivers.driver import Condition
-from simloop.studio.runner import Finished
+from simloop.studio.request import Finished
 
 from tests.drivers.bench import emulated_controller, emulated_drives, free_port, run_against, seconds
 

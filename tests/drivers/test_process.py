@@ -5,76 +5,14 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.drivers.bench import free_port
+from tests.drivers.drives import LONG, SIMLOOP, emulator, multicast_works
 
-can = pytest.importorskip("can")
-
-GROUP = "239.74.163.2"
-# How long anything may take on a machine with much to do, s.
-LONG = 60.0
-SIMLOOP = [sys.executable, "-c", "from simloop.studio.cli import main; main()"]
-
-
-def multicast_works() -> bool:
-    port = free_port()
-    try:
-        with (
-            can.Bus(interface="udp_multicast", channel=GROUP, port=port) as one,
-            can.Bus(interface="udp_multicast", channel=GROUP, port=port) as other,
-        ):
-            one.send(can.Message(arbitration_id=1, data=b"x", is_extended_id=False))
-            return other.recv(1.0) is not None
-    except (can.CanError, OSError):
-        return False
-
-
+pytest.importorskip("can")
 pytestmark = pytest.mark.skipif(not multicast_works(), reason="no UDP multicast on this machine")
-
-
-class Emulator:
-    """`simloop emulate canopen`, and what it has said so far."""
-
-    def __init__(self, log: Path, *options: str) -> None:
-        self.port = free_port()
-        self._log = log
-        command = [*SIMLOOP, "emulate", "canopen", "--robot", "iiwa", "--port", str(self.port), *options]
-        with log.open("w") as file:
-            self.process = subprocess.Popen(command, stdout=file)
-
-    def wait_for(self, words: str, times: int) -> None:
-        """Until it has said so that many times."""
-        end = time.monotonic() + LONG
-        while self._log.read_text().count(words) < times:
-            assert time.monotonic() < end, self._log.read_text()
-            time.sleep(0.02)
-
-    def end(self) -> None:
-        self.process.terminate()
-        self.process.wait(LONG)
-
-    def run_command(self, out: Path, *options: str) -> list[str]:
-        bus = {"interface": "udp_multicast", "channel": GROUP, "port": self.port}
-        settings = [part for name, value in bus.items() for part in ("--set", f"driver.{name}={value}")]
-        command = [*SIMLOOP, "run", "step", "--robot", "iiwa", "--step", "1/250", "--plant", "canopen"]
-        return [*command, *settings, "--out", str(out), *options]
-
-
-@contextmanager
-def emulator(folder: Path, *options: str) -> Iterator[Emulator]:
-    each = Emulator(folder / "emulator.log", *options)
-    try:
-        each.wait_for("7 drives on", 1)
-        yield each
-    finally:
-        each.end()
 
 
 def tracking_error(folder: Path) -> float:
@@ -87,7 +25,7 @@ def test_a_paced_run_on_drives_tracks_as_the_simulation_does(tmp_path: Path) -> 
     """The same script; the arm 5 % heavier than its model in both. Twice the simulated error is allowed."""
     patient = ["--set", "driver.reply_timeout=5", "--set", "driver.watchdog=30"]
     with emulator(tmp_path, "--mass-error", "0.05") as drives:
-        command = drives.run_command(tmp_path / "real", "--duration", "1", "--pace", "1", *patient)
+        command = [*SIMLOOP, *drives.run_arguments(tmp_path / "real", "--duration", "1", "--pace", "1", *patient)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=4 * LONG, check=False)
         assert done.returncode == 0, done.stderr
         drives.wait_for("switch on disabled, torque 0", 7)
@@ -109,7 +47,7 @@ def test_drives_stop_when_their_master_ends(tmp_path: Path) -> None:
     with emulator(tmp_path) as drives:
         for runs, (number, after) in enumerate(endings, start=1):
             out = tmp_path / number.name
-            command = drives.run_command(out, "--duration", "100", "--pace", "1", *settings)
+            command = [*SIMLOOP, *drives.run_arguments(out, "--duration", "100", "--pace", "1", *settings)]
             master = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 drives.wait_for("operation enabled", 7 * runs)

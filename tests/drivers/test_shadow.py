@@ -8,7 +8,7 @@ import numpy as np
 from simloop.drivers.shadow import Shadow
 from simloop.fmus.controller import holding_force
 from simloop.models.robots.iiwa import ROBOT
-from simloop.studio.runner import Finished
+from simloop.studio.request import Finished
 
 from tests.drivers.bench import HOME, MODEL, H, emulated_drives, run_against, seconds
 

@@ -33,7 +33,7 @@ def compile_host(folder: Path, *flags: str) -> Path:
 def compile_shell(folder: Path, *flags: str) -> Path:
     """The FMI library of Python units, compiled anew."""
     library = folder / "shell.so"
-    parts = [ROOT / f"cffi_build/fmi2_{part}.c" for part in ("shell", "python", "process", "choose")]
+    parts = [ROOT / f"cffi_build/fmi2_{part}.c" for part in ("shell", "python", "process", "helper", "choose")]
     python = ["-DPy_LIMITED_API=0x030b0000", "-isystem", sysconfig.get_path("include")]
     compile_c("-std=c11", *flags, "-shared", "-fPIC", "-fvisibility=hidden", *python, *parts, "-o", library)
     return library

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from simloop.fmus.controller import Controller
-from simloop.fmus.export import CONTROLLERS, instantiate
+from simloop.fmus.export import CONTROLLERS, build, instantiate
+from simloop.master import Claimed, FmuComponent
 from simloop.models.arm import Arm
 from simloop.models.faults import Fault
 from simloop.models.robot import Robot
 from simloop.models.robots import yumi
 from simloop.models.robots.sphere import ROBOT
+
+from tests.fmus.every_unit import ARM
 
 H = 1 / 200
 G = 9.82  # m/s²
@@ -138,3 +143,18 @@ def test_the_control_simulation_predicts_that_it_gets_where_it_is_sent() -> None
     for k in range(1, 20):
         macro_step(control, 1e-3 * k, 0.9e-3 * k)
         assert control.q_predicted[0] == pytest.approx(1e-3 * k, rel=1e-12)
+
+
+def test_the_two_detectors_of_an_arm_judge_two_signals(tmp_path: Path) -> None:
+    """One joint's position is off but no joint's force beyond its threshold, and the other way round."""
+    path = build("control", ARM, tmp_path / "control.fmu")
+    for position, force, expected in ((1e-6, 1e6, (1.0, 0.0)), (1.0, 1e-3, (0.0, 1.0))):
+        component = FmuComponent("control", path, trust=Claimed())
+        component.set("position_threshold", position)
+        component.set("force_threshold", force)
+        component.set("replay", True)
+        component.initialize(0.0)
+        component.set("q_measured[2]", 0.2001)
+        component.step(0.0, H)
+        assert (component.get("contact_by_position"), component.get("contact_by_force")) == expected
+        component.close()

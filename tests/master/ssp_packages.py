@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
+from fmpy.ssp.simulation import simulate_ssp
+from fmpy.ssp.ssd import ParameterSet, read_ssd
+from numpy.typing import NDArray
 from simloop.master import Result, Step, System, Transfer, run
 from simloop.master.schedule import Schedule
 
@@ -96,3 +100,14 @@ def jacobi(system: System) -> Schedule:
 
 def run_jacobi(system: System, steps: int = 50) -> Result:
     return run(system, jacobi(system), step="1/100", duration=f"{steps}/100")
+
+
+def run_by_fmpy(path: Path, seconds: float, step: float) -> NDArray[Any]:
+    """fmpy's results. It does not apply a package's parameters by itself, so they are handed to it."""
+    given = ParameterSet()
+    for component in read_ssd(str(path)).system.elements:
+        for binding in component.parameterBindings:
+            for parameter in binding.parameterValues[0].parameters:
+                parameter.name = f"{component.name}.{parameter.name}"
+                given.parameters.append(parameter)
+    return simulate_ssp(str(path), stop_time=seconds, step_size=step, parameter_set=given)

@@ -23,8 +23,8 @@ from simloop.master import (
     run,
 )
 
-from tests.master.mass_unit import build_mass
 from tests.master.oscillators import ORDERS, SECONDS, START, Make, error, exact, local_errors, oscillators
+from tests.units.build import NativeUnits
 
 
 @pytest.mark.parametrize(("make", "derivatives", "order"), [row[1:] for row in ORDERS], ids=[row[0] for row in ORDERS])
@@ -106,12 +106,8 @@ def test_rates_and_orders_that_cannot_be_are_refused() -> None:
         Tolerance(0.0)
 
 
-@pytest.fixture(scope="module")
-def units(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
-    """The mass as an FMU file, by the highest derivative of inputs that it takes."""
-    folder = tmp_path_factory.mktemp("units")
-    names = {0: "held.fmu", 2: "interpolating.fmu"}
-    return {order: build_mass(folder / name, interpolates=order > 0) for order, name in names.items()}
+# The mass as a native unit, by the highest derivative of inputs that it takes.
+MASSES = {0: "mass", 2: "mass_interpolates"}
 
 
 def error_on_files(make: Make, steps: int, path: Path) -> float:
@@ -129,9 +125,9 @@ def error_on_files(make: Make, steps: int, path: Path) -> float:
 
 @pytest.mark.parametrize(("make", "derivatives", "order"), [row[1:] for row in ORDERS], ids=[row[0] for row in ORDERS])
 def test_native_units_have_the_errors_of_functions(
-    make: Make, derivatives: int, order: int, units: dict[int, Path]
+    make: Make, derivatives: int, order: int, native: NativeUnits
 ) -> None:
     """Split over two FMU files, the orders are the same, and so is every digit that the coupling decides."""
-    coarse, fine = (error_on_files(make, steps, units[derivatives]) for steps in (40, 80))
+    coarse, fine = (error_on_files(make, steps, native[MASSES[derivatives]]) for steps in (40, 80))
     assert math.log2(coarse / fine) == pytest.approx(order, abs=0.15)
     assert fine == pytest.approx(error(make, 80, derivatives), rel=1e-4)

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fmpy.ssp.simulation import simulate_ssp
-from fmpy.ssp.ssd import ParameterSet, read_ssd, read_ssv
+from fmpy.ssp.ssd import read_ssd, read_ssv
 from numpy.typing import NDArray
 from simloop.master import FmuComponent, ObjectComponent, System
 from simloop.master.ssp import SspError, load_ssp, write_ssp
 from simloop.master.transform import Linear, Lookup
 
 from tests.master.function_unit import FunctionUnit
-from tests.master.ssp_packages import connector, inline, pack, run_jacobi, ssd, unit, wire
+from tests.master.ssp_packages import connector, inline, pack, run_by_fmpy, run_jacobi, ssd, unit, wire
 from tests.units.blocks import GAIN, INTEGRATOR, SINE, build
 
 STEPS = 50
@@ -38,14 +38,8 @@ def chain(folder: Path, *, u: str | None = None, y: str | None = None, factor: f
 
 
 def by_fmpy(path: Path, names: list[str]) -> list[NDArray[np.float64]]:
-    """fmpy's results after each step. It does not apply a package's parameters by itself, so they are handed to it."""
-    given = ParameterSet()
-    for component in read_ssd(str(path)).system.elements:
-        for binding in component.parameterBindings:
-            for parameter in binding.parameterValues[0].parameters:
-                parameter.name = f"{component.name}.{parameter.name}"
-                given.parameters.append(parameter)
-    result = simulate_ssp(str(path), stop_time=STEPS / 100 - 1e-6, step_size=0.01, parameter_set=given)
+    """After each step."""
+    result = run_by_fmpy(path, STEPS / 100 - 1e-6, 0.01)
     return [result[name] for name in names]
 
 

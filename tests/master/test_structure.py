@@ -18,7 +18,7 @@ from simloop.master import (
 )
 from simloop.models.robots.sphere import ROBOT
 
-from tests.master.mass_unit import build_mass
+from tests.units.build import NativeUnits
 
 
 def doubling(name: str, start: float = 0.0) -> FunctionComponent:
@@ -77,7 +77,7 @@ def test_an_input_that_nothing_depends_on_directly_starts_as_its_unit_has_it() -
     assert result.complete
 
 
-def test_dependencies_are_read_from_files_and_objects(tmp_path: Path) -> None:
+def test_dependencies_are_read_from_files_and_objects(native: NativeUnits, tmp_path: Path) -> None:
     """simloop's own units change their outputs in steps only, and say so."""
     unit = FmuComponent("plant", build("plant", ROBOT, tmp_path / "plant.fmu"))
     for component in (unit, ObjectComponent("plant", instantiate("plant", ROBOT))):
@@ -85,7 +85,7 @@ def test_dependencies_are_read_from_files_and_objects(tmp_path: Path) -> None:
         assert outputs
         assert all(v.dependencies == () for v in outputs)
     unit.close()
-    mass = FmuComponent("mass", build_mass(tmp_path / "mass.fmu", interpolates=True))
+    mass = FmuComponent("mass", native["mass_interpolates"])
     assert (mass.variables["x"].dependencies, mass.input_derivatives) == ((), 2)
     mass.close()
 

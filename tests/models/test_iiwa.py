@@ -10,6 +10,8 @@ from simloop.models.arm import Arm, Tools
 from simloop.models.clearance import Clearance
 from simloop.models.robots.iiwa import POSTURE_A, POSTURE_B, ROBOT
 
+from tests.models.sweeps import assert_apart
+
 Matrix = NDArray[np.float64]
 
 D = (0.34, 0.0, 0.4, 0.0, 0.4, 0.0, 0.126)  # m
@@ -138,11 +140,4 @@ def test_links_two_apart_never_meet(arm: Arm) -> None:
     order = {"base": 0, "link_5_arm": 5} | {f"link_{i}": i for i in range(1, 8)}
     near = {k for k, (a, b) in enumerate(clearance.names) if abs(order[a] - order[b]) == 2}
     assert len(near) == 8
-    for joint in range(6):
-        spans = [np.linspace(*arm.model.jnt_range[k], 25) for k in (joint, joint + 1)]
-        for first in spans[0]:
-            for second in spans[1]:
-                q = np.zeros(7)
-                q[joint : joint + 2] = first, second
-                touching, _ = clearance.near(q, 0.02)
-                assert not near & set(touching.tolist()), [clearance.names[k] for k in touching]
+    assert_apart(arm, clearance, near, range(6))

@@ -12,6 +12,8 @@ from simloop.models.robot import Box, scene_mjcf
 from simloop.models.robots.mobile import PLATFORM, ROBOT
 from simloop.models.sight import Sight
 
+from tests.models.sweeps import assert_apart
+
 Matrix = NDArray[np.float64]
 
 HOME = np.array(ROBOT.home)
@@ -125,14 +127,7 @@ def test_links_two_apart_never_meet(arm: Arm) -> None:
     bodies = [[place.get(int(arm.model.geom(geom).bodyid[0])) for geom in pair] for pair in clearance.names]
     near = {k for k, (a, b) in enumerate(bodies) if a is not None and b is not None and abs(a - b) == 2}
     assert len(near) == 7
-    for joint in range(3, 8):
-        spans = [np.linspace(*arm.model.jnt_range[k], 25) for k in (joint, joint + 1)]
-        for first in spans[0]:
-            for second in spans[1]:
-                q = np.zeros(9)
-                q[joint : joint + 2] = first, second
-                touching, _ = clearance.near(q, 0.02)
-                assert not near & set(touching.tolist()), [clearance.names[k] for k in touching]
+    assert_apart(arm, clearance, near, range(3, 8))
 
 
 def test_the_platform_may_touch_the_ground_but_no_obstacle() -> None:

@@ -14,7 +14,8 @@ from simloop.fmus.export import CONTROLLERS
 from simloop.studio import compare, scenarios
 from simloop.studio.cli import main
 from simloop.studio.compare import Controller, Row, bench_of, controllers_at, measure
-from simloop.studio.runner import Request, run_in_memory
+from simloop.studio.request import Request
+from simloop.studio.runner import run_in_memory
 
 E, G, A = 0.1, 9.82, 0.1
 OMEGA = 30.0

@@ -11,7 +11,8 @@ from simloop.models.clearance import solid, solid_geoms
 from simloop.models.gjk import Hull, distance
 from simloop.models.robots.iiwa import POSTURE_A, POSTURE_B, ROBOT
 from simloop.studio import scenarios
-from simloop.studio.runner import Request, run_in_memory
+from simloop.studio.request import Request
+from simloop.studio.runner import run_in_memory
 from simloop.studio.scenarios._iiwa import DURATION, KNOTS, PRISM, SPACING, STEP, VIA_POINTS, pose_of
 
 from tests.models.engines import CoalPair

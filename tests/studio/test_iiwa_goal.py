@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from simloop.studio import scenarios
-from simloop.studio.runner import Request, run_in_memory
+from simloop.studio.request import Request
+from simloop.studio.runner import run_in_memory
 
 
 @pytest.mark.parametrize("step", ["1/200", "1/2000"])

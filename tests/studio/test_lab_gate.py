@@ -10,7 +10,8 @@ import pytest
 from simloop.master import Result
 from simloop.models.lab_gate import GATE, MOTORS
 from simloop.studio import scenarios
-from simloop.studio.runner import Request, run_in_memory, run_to_folder
+from simloop.studio.request import Request
+from simloop.studio.runner import run_in_memory, run_to_folder
 
 # S3, 3.2, recomputed: 113; 74..90; 170; 58..117.
 FIGURES = {

@@ -17,7 +17,8 @@ from simloop.studio import scenarios
 from simloop.studio.archive import Archive, read_archive
 from simloop.studio.cli import main
 from simloop.studio.gltf import write_gltf
-from simloop.studio.runner import Request, run_to_folder
+from simloop.studio.request import Request
+from simloop.studio.runner import run_to_folder
 from simloop.studio.side_by_side import find_parting, write_side_by_side
 from simloop.studio.view.stage import frame_rows
 

@@ -11,11 +11,10 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
-from fmpy.ssp.simulation import simulate_ssp
-from fmpy.ssp.ssd import ParameterSet, read_ssd
+from fmpy.ssp.ssd import read_ssd
 from simloop.studio.cli import main
 
-from tests.master.ssp_packages import connector, inline, pack, ssd, unit, wire
+from tests.master.ssp_packages import connector, inline, pack, run_by_fmpy, ssd, unit, wire
 
 SCALED = '<ssc:LinearTransformation factor="10" offset="1"/>'
 CONTENTS = (
@@ -144,13 +143,7 @@ def test_an_exported_scenario_is_valid_and_holds_its_units_and_values(exported: 
 
 def test_fmpy_runs_an_exported_scenario(exported: Path) -> None:
     """It knows neither the rollback nor what inputs start from: that it runs is promised, the numbers are its own."""
-    given = ParameterSet()
-    for component in read_ssd(str(exported)).system.elements:
-        for binding in component.parameterBindings:
-            for parameter in binding.parameterValues[0].parameters:
-                parameter.name = f"{component.name}.{parameter.name}"
-                given.parameters.append(parameter)
-    theirs = simulate_ssp(str(exported), stop_time=0.2, step_size=0.01, parameter_set=given)
+    theirs = run_by_fmpy(exported, 0.2, 0.01)
     assert len(theirs) == 20
     assert theirs["planner.q_d[1]"][-1] > theirs["planner.q_d[1]"][0] > 0.0, "the planner was given its goal"
 

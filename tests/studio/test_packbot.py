@@ -15,7 +15,8 @@ from simloop.models.arm import Arm, Tools
 from simloop.models.faults import Fault
 from simloop.models.robots.packbot import ROBOT
 from simloop.studio import scenarios
-from simloop.studio.runner import Finished, Request, run_in_memory, run_to_folder
+from simloop.studio.request import Finished, Request
+from simloop.studio.runner import run_in_memory, run_to_folder
 from simloop.studio.scenarios._packbot import JOINTS, REST_SPEED, rest_time
 
 COLLAPSE = scenarios.load("packbot-collapse")

@@ -14,7 +14,8 @@ from simloop.models.robot import Ball, Box, Obstacle, Polyhedron
 from simloop.models.robots import iiwa, mobile
 from simloop.studio import redundant, scenarios
 from simloop.studio.graphs import draw, joints_of
-from simloop.studio.runner import Request, run_in_memory
+from simloop.studio.request import Request
+from simloop.studio.runner import run_in_memory
 from simloop.studio.scenario import Outcome, Panels, Path, Plot
 from simloop.studio.scenarios._iiwa import PRISM
 from simloop.studio.space import mesh_of

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 from simloop.studio import scenarios
-from simloop.studio.runner import Finished, Request, run_in_memory, run_to_folder
+from simloop.studio.request import Finished, Request
+from simloop.studio.runner import run_in_memory, run_to_folder
 
 MASS_ERROR = {"plant.mass_error": 0.1}
 

@@ -10,7 +10,8 @@ import pytest
 from simloop.models.arm import Arm, Tools
 from simloop.models.robots.yumi import ROBOT
 from simloop.studio import scenarios
-from simloop.studio.runner import Finished, Request, run_in_memory, run_to_folder
+from simloop.studio.request import Finished, Request
+from simloop.studio.runner import run_in_memory, run_to_folder
 
 
 @functools.cache

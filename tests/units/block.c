@@ -16,9 +16,6 @@ typedef struct {
     int integer[INTEGERS];
 } Block;
 
-const char *fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
-const char *fmi2GetVersion(void) { return fmi2Version; }
-
 fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, fmi2String resources,
                               const fmi2CallbackFunctions *functions, fmi2Boolean visible, fmi2Boolean logging)
 {
@@ -34,21 +31,6 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
 }
 
 void fmi2FreeInstance(fmi2Component c) { free(c); }
-fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String categories[])
-{
-    (void)c, (void)on, (void)n, (void)categories;
-    return fmi2OK;
-}
-fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean has_tolerance, fmi2Real tolerance, fmi2Real start,
-                               fmi2Boolean has_stop, fmi2Real stop)
-{
-    (void)c, (void)has_tolerance, (void)tolerance, (void)start, (void)has_stop, (void)stop;
-    return fmi2OK;
-}
-fmi2Status fmi2EnterInitializationMode(fmi2Component c) { (void)c; return fmi2OK; }
-fmi2Status fmi2ExitInitializationMode(fmi2Component c) { (void)c; return fmi2OK; }
-fmi2Status fmi2Terminate(fmi2Component c) { (void)c; return fmi2OK; }
-fmi2Status fmi2Reset(fmi2Component c) { (void)c; return fmi2OK; }
 
 #define ACCESS(Name, Type, field, count)                                                                       \
     fmi2Status fmi2Get##Name(fmi2Component c, const fmi2ValueReference vr[], size_t n, Type value[])           \
@@ -96,41 +78,6 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real h, fmi2Boolean no
     block->integer[WAS_N] = block->integer[N];
     return fmi2OK;
 }
-fmi2Status fmi2CancelStep(fmi2Component c) { (void)c; return fmi2Error; }
 
-fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state)
-{
-    if (*state == NULL) *state = malloc(sizeof(Block));
-    if (*state == NULL) return fmi2Error;
-    memcpy(*state, c, sizeof(Block));
-    return fmi2OK;
-}
-fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state)
-{
-    memcpy(c, state, sizeof(Block));
-    return fmi2OK;
-}
-fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *state)
-{
-    (void)c;
-    free(*state);
-    *state = NULL;
-    return fmi2OK;
-}
-
-/* Optional parts of the interface that hosts look for by name. */
-#define ABSENT(Name, ...) fmi2Status Name(__VA_ARGS__) { return fmi2Error; }
-ABSENT(fmi2SerializedFMUstateSize, fmi2Component c, fmi2FMUstate s, size_t *n)
-ABSENT(fmi2SerializeFMUstate, fmi2Component c, fmi2FMUstate s, fmi2Byte b[], size_t n)
-ABSENT(fmi2DeSerializeFMUstate, fmi2Component c, const fmi2Byte b[], size_t n, fmi2FMUstate *s)
-ABSENT(fmi2GetDirectionalDerivative, fmi2Component c, const fmi2ValueReference u[], size_t nu,
-       const fmi2ValueReference k[], size_t nk, const fmi2Real d[], fmi2Real r[])
-ABSENT(fmi2SetRealInputDerivatives, fmi2Component c, const fmi2ValueReference v[], size_t n, const fmi2Integer o[],
-       const fmi2Real x[])
-ABSENT(fmi2GetRealOutputDerivatives, fmi2Component c, const fmi2ValueReference v[], size_t n, const fmi2Integer o[],
-       fmi2Real x[])
-ABSENT(fmi2GetStatus, fmi2Component c, const fmi2StatusKind k, fmi2Status *s)
-ABSENT(fmi2GetRealStatus, fmi2Component c, const fmi2StatusKind k, fmi2Real *s)
-ABSENT(fmi2GetIntegerStatus, fmi2Component c, const fmi2StatusKind k, fmi2Integer *s)
-ABSENT(fmi2GetBooleanStatus, fmi2Component c, const fmi2StatusKind k, fmi2Boolean *s)
-ABSENT(fmi2GetStringStatus, fmi2Component c, const fmi2StatusKind k, fmi2String *s)
+typedef Block State;
+#include "state.h"

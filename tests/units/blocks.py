@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import functools
-import subprocess
 import tempfile
 import zipfile
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
-_SOURCE = Path(__file__).with_name("block.c")
+from tests.units.build import compile_unit
 
 
 @dataclass(frozen=True)
@@ -50,26 +48,15 @@ def build(block: Block, folder: Path, *, u: str | None = None, y: str | None = N
     with zipfile.ZipFile(path, "w") as archive:
         # An entry of ZipInfo has no date of today, so the same unit has the same bytes.
         archive.writestr(zipfile.ZipInfo("modelDescription.xml"), _description(block, u, y))
-        archive.writestr(zipfile.ZipInfo(f"binaries/linux64/{block.name}.so"), _library(block).read_bytes())
+        archive.writestr(zipfile.ZipInfo(f"binaries/linux64/{block.name}.so"), _library(block))
     return path
 
 
 @functools.cache
-def _scratch() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="simloop-blocks-")
-
-
-@functools.cache
-def _library(block: Block) -> Path:
-    package = find_spec("fmpy")
-    assert package is not None
-    assert package.origin is not None
-    headers = Path(package.origin).parent / "c-code"
-    library = Path(_scratch().name) / f"{block.name}.so"
-    defines = [f'-DGUID="{block.guid}"', f"-DFIRST={block.first!r}", f"-DSTEP={block.step}"]
-    command = ["cc", "-std=c11", "-shared", "-fPIC", "-O1", f"-I{headers}", *defines, str(_SOURCE), "-o", str(library)]
-    subprocess.run([*command, "-lm"], check=True, capture_output=True)
-    return library
+def _library(block: Block) -> bytes:
+    macros = [f'GUID="{block.guid}"', f"FIRST={block.first!r}", f"STEP={block.step}"]
+    with tempfile.TemporaryDirectory() as folder:
+        return compile_unit("block.c", macros, Path(folder))
 
 
 def _description(block: Block, u: str | None, y: str | None) -> str:

@@ -25,6 +25,7 @@ def describe2(
     identifier: str = "unit",
     state: str = "true",
     types: str = "",
+    abilities: str = "",
     follows: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
     """A model description of FMI 2.0; a variable is name, reference, type, causality, start. `follows` says which
@@ -46,10 +47,11 @@ def describe2(
         f'<Unknown index="{i}"/>' if follows is None else f'<Unknown index="{i}" dependencies="{said.get(i, "")}"/>'
         for i in outputs
     )
-    abilities = f'canHandleVariableCommunicationStepSize="true" canGetAndSetFMUstate="{state}"'
+    abilities += ' canHandleVariableCommunicationStepSize="true"'
+    abilities += f' canGetAndSetFMUstate="{state}" canSerializeFMUstate="{state}"'
     return (
         f'<?xml version="1.0" encoding="UTF-8"?><fmiModelDescription fmiVersion="2.0" modelName="unit" guid="{guid}">'
-        f'<CoSimulation modelIdentifier="{identifier}" {abilities} canSerializeFMUstate="{state}"/>{types}'
+        f'<CoSimulation modelIdentifier="{identifier}" {abilities}/>{types}'
         f'<DefaultExperiment stepSize="0.005"/><ModelVariables>{"".join(rows)}</ModelVariables>'
         f"<ModelStructure><Outputs>{unknowns}</Outputs><InitialUnknowns>{unknowns}</InitialUnknowns></ModelStructure>"
         "</fmiModelDescription>"
@@ -95,6 +97,13 @@ THROUGH = [
     ("gain", 1, "Real", "parameter", 0.0),
     ("offset", 2, "Real", "parameter", 0.0),
     ("y", 3, "Real", "output", None),
+]
+MASS = [
+    ("x", 0, "Real", "output", None),
+    ("v", 1, "Real", "output", None),
+    ("u", 2, "Real", "input", 0.0),
+    ("damping", 3, "Real", "parameter", 0.0),
+    ("x0", 4, "Real", "parameter", 0.0),
 ]
 _MODE2 = (
     '<TypeDefinitions><SimpleType name="Mode"><Enumeration><Item name="slow" value="1"/><Item name="fast" value="4"/>'
@@ -196,6 +205,10 @@ def recipe(name: str) -> tuple[str, list[str], str]:
             return "parts2.c", ["GROUND"], describe2(GROUND, guid="ground", follows={"gap": ["z"], "v_after": ["v"]})
         case "through":
             return "parts2.c", ["THROUGH"], describe2(THROUGH, guid="through", follows={"y": ["u"]})
+        case "mass":
+            return "mass2.c", [], describe2(MASS, guid="mass", follows={})
+        case "mass_interpolates":
+            return "mass2.c", [], describe2(MASS, guid="mass", abilities='canInterpolateInputs="true"', follows={})
         case "springs":
             return "spring3.c", [], springs
         case "springs_early":

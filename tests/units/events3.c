@@ -4,7 +4,6 @@
    host ticks `period` every 0.1 s, which adds 1 to `periods`, and may tick `kick`, which adds 1 to `kicks`. `offset` is a
    discrete input that may be set in event mode only; `shown` is offset + level. A call in the wrong mode is an error. */
 #include <stdlib.h>
-#include <string.h>
 #include "fmi3Functions.h"
 
 enum { TIME, LEVEL, PERIODS, KICKS, OFFSET, SHOWN, PERIOD, KICK, EMPTIED, UPDATES };
@@ -18,7 +17,6 @@ typedef struct {
     int events, early;
 } Level;
 
-const char *fmi3GetVersion(void) { return fmi3Version; }
 fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
                                          fmi3Boolean logging, fmi3Boolean events, fmi3Boolean early,
                                          const fmi3ValueReference needed[], size_t n, fmi3InstanceEnvironment host,
@@ -31,17 +29,11 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
     return c;
 }
 void fmi3FreeInstance(fmi3Instance c) { free(c); }
-fmi3Status fmi3EnterInitializationMode(fmi3Instance c, fmi3Boolean a, fmi3Float64 b, fmi3Float64 d, fmi3Boolean e,
-                                       fmi3Float64 f) {
-    (void)c, (void)a, (void)b, (void)d, (void)e, (void)f;
-    return fmi3OK;
-}
 fmi3Status fmi3ExitInitializationMode(fmi3Instance instance) {
     Level *c = instance;
     c->mode = c->events ? EVENT : STEP;
     return fmi3OK;
 }
-fmi3Status fmi3Terminate(fmi3Instance c) { return (void)c, fmi3OK; }
 fmi3Status fmi3EnterEventMode(fmi3Instance instance) {
     Level *c = instance;
     if (c->mode != STEP) return fmi3Error;
@@ -135,15 +127,6 @@ fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueReference vr[], si
     }
     return fmi3OK;
 }
-fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState *state) {
-    if (*state == NULL) *state = malloc(sizeof(Level));
-    memcpy(*state, c, sizeof(Level));
-    return fmi3OK;
-}
-fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState state) { return memcpy(c, state, sizeof(Level)), fmi3OK; }
-fmi3Status fmi3FreeFMUState(fmi3Instance c, fmi3FMUState *state) {
-    (void)c;
-    free(*state);
-    *state = NULL;
-    return fmi3OK;
-}
+
+typedef Level State;
+#include "state.h"

@@ -4,7 +4,6 @@
    GROUND   how far above it the ball is, and the speed that it would leave with; both follow their inputs at once
    THROUGH  y = gain u + offset + t, at once */
 #include <stdlib.h>
-#include <string.h>
 #include "fmi2Functions.h"
 
 #if defined FLIGHT
@@ -47,13 +46,6 @@ static void advance(Part *p, double time, double h) {
 #endif
 }
 
-const char *fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
-const char *fmi2GetVersion(void) { return fmi2Version; }
-fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String names[]) {
-    (void)c, (void)on, (void)n, (void)names;
-    return fmi2OK;
-}
-
 fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, fmi2String resources,
                               const fmi2CallbackFunctions *callbacks, fmi2Boolean visible, fmi2Boolean logging) {
     (void)name, (void)type, (void)guid, (void)resources, (void)callbacks, (void)visible, (void)logging;
@@ -65,14 +57,6 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
 }
 
 void fmi2FreeInstance(fmi2Component c) { free(c); }
-fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean a, fmi2Real b, fmi2Real start, fmi2Boolean d, fmi2Real e) {
-    (void)c, (void)a, (void)b, (void)start, (void)d, (void)e;
-    return fmi2OK;
-}
-fmi2Status fmi2EnterInitializationMode(fmi2Component c) { return (void)c, fmi2OK; }
-fmi2Status fmi2ExitInitializationMode(fmi2Component c) { return (void)c, fmi2OK; }
-fmi2Status fmi2Terminate(fmi2Component c) { return (void)c, fmi2OK; }
-fmi2Status fmi2Reset(fmi2Component c) { return (void)c, fmi2OK; }
 
 fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2Real value[]) {
     update(c);
@@ -100,34 +84,5 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real h, fmi2Boolean no
     return fmi2OK;
 }
 
-fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state) {
-    if (!*state) *state = malloc(sizeof(Part));
-    memcpy(*state, c, sizeof(Part));
-    return fmi2OK;
-}
-fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
-    memcpy(c, state, sizeof(Part));
-    return fmi2OK;
-}
-fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *state) {
-    (void)c;
-    free(*state);
-    *state = NULL;
-    return fmi2OK;
-}
-fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate state, size_t *size) {
-    (void)c, (void)state;
-    *size = sizeof(Part);
-    return fmi2OK;
-}
-fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate state, fmi2Byte out[], size_t size) {
-    (void)c;
-    memcpy(out, state, size);
-    return fmi2OK;
-}
-fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte in[], size_t size, fmi2FMUstate *state) {
-    (void)c;
-    *state = malloc(size);
-    memcpy(*state, in, size);
-    return fmi2OK;
-}
+typedef Part State;
+#include "state.h"

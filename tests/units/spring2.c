@@ -53,13 +53,6 @@ static fmi2Status say(Spring *s, fmi2Status status, const char *text) {
     return status;
 }
 
-const char *fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
-const char *fmi2GetVersion(void) { return fmi2Version; }
-fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String names[]) {
-    (void)c, (void)on, (void)n, (void)names;
-    return fmi2OK;
-}
-
 fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, fmi2String resources,
                               const fmi2CallbackFunctions *callbacks, fmi2Boolean visible, fmi2Boolean logging) {
     (void)type, (void)resources, (void)visible, (void)logging;

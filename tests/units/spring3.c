@@ -15,8 +15,6 @@ typedef struct {
     double value[COUNT][6];
 } Springs;
 
-const char *fmi3GetVersion(void) { return fmi3Version; }
-
 fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
                                          fmi3Boolean logging, fmi3Boolean events, fmi3Boolean early,
                                          const fmi3ValueReference needed[], size_t n, fmi3InstanceEnvironment host,
@@ -44,7 +42,6 @@ static void turn(Springs *s) {
     for (int i = 0; i < 2; i++) s->value[TURNED][i] = t[3 * i] * x[0] + t[3 * i + 1] * x[1] + t[3 * i + 2];
 }
 fmi3Status fmi3ExitInitializationMode(fmi3Instance c) { return turn(c), fmi3OK; }
-fmi3Status fmi3Terminate(fmi3Instance c) { return (void)c, fmi3OK; }
 
 fmi3Status fmi3GetFloat64(fmi3Instance c, const fmi3ValueReference vr[], size_t n, fmi3Float64 value[], size_t count) {
     for (size_t i = 0, k = 0; i < n; k += LENGTH[vr[i++]]) {
@@ -102,32 +99,5 @@ fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 time, fmi3Float64 h, fmi3Boole
     return fmi3OK;
 }
 
-fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState *state) {
-    if (*state == NULL) *state = malloc(sizeof(Springs));
-    memcpy(*state, c, sizeof(Springs));
-    return fmi3OK;
-}
-fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState state) { return memcpy(c, state, sizeof(Springs)), fmi3OK; }
-fmi3Status fmi3FreeFMUState(fmi3Instance c, fmi3FMUState *state) {
-    (void)c;
-    free(*state);
-    *state = NULL;
-    return fmi3OK;
-}
-fmi3Status fmi3SerializedFMUStateSize(fmi3Instance c, fmi3FMUState state, size_t *size) {
-    (void)c, (void)state;
-    *size = sizeof(Springs);
-    return fmi3OK;
-}
-fmi3Status fmi3SerializeFMUState(fmi3Instance c, fmi3FMUState state, fmi3Byte data[], size_t size) {
-    (void)c;
-    memcpy(data, state, size);
-    return fmi3OK;
-}
-fmi3Status fmi3DeserializeFMUState(fmi3Instance c, const fmi3Byte data[], size_t size, fmi3FMUState *state) {
-    (void)c;
-    if (size != sizeof(Springs)) return fmi3Error;
-    *state = malloc(size);
-    memcpy(*state, data, size);
-    return fmi3OK;
-}
+typedef Springs State;
+#include "state.h"

@@ -10,9 +10,6 @@ typedef struct {
     char text[2][256];
 } Types;
 
-const char *fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
-const char *fmi2GetVersion(void) { return fmi2Version; }
-
 fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, fmi2String resources,
                               const fmi2CallbackFunctions *callbacks, fmi2Boolean visible, fmi2Boolean logging) {
     (void)name, (void)type, (void)guid, (void)resources, (void)callbacks, (void)visible, (void)logging;
@@ -21,13 +18,6 @@ fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, f
     return t;
 }
 void fmi2FreeInstance(fmi2Component c) { free(c); }
-fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean a, fmi2Real b, fmi2Real d, fmi2Boolean e, fmi2Real f) {
-    (void)c, (void)a, (void)b, (void)d, (void)e, (void)f;
-    return fmi2OK;
-}
-fmi2Status fmi2EnterInitializationMode(fmi2Component c) { return (void)c, fmi2OK; }
-fmi2Status fmi2ExitInitializationMode(fmi2Component c) { return (void)c, fmi2OK; }
-fmi2Status fmi2Terminate(fmi2Component c) { return (void)c, fmi2OK; }
 
 fmi2Status fmi2DoStep(fmi2Component c, fmi2Real time, fmi2Real h, fmi2Boolean no_going_back) {
     (void)time, (void)h, (void)no_going_back;

@@ -14,7 +14,6 @@ typedef struct {
     size_t size[COUNT];
 } Types;
 
-const char *fmi3GetVersion(void) { return fmi3Version; }
 fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
                                          fmi3Boolean logging, fmi3Boolean events, fmi3Boolean early,
                                          const fmi3ValueReference needed[], size_t n, fmi3InstanceEnvironment host,
@@ -24,13 +23,6 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
     return calloc(1, sizeof(Types));
 }
 void fmi3FreeInstance(fmi3Instance c) { free(c); }
-fmi3Status fmi3EnterInitializationMode(fmi3Instance c, fmi3Boolean a, fmi3Float64 b, fmi3Float64 d, fmi3Boolean e,
-                                       fmi3Float64 f) {
-    (void)c, (void)a, (void)b, (void)d, (void)e, (void)f;
-    return fmi3OK;
-}
-fmi3Status fmi3ExitInitializationMode(fmi3Instance c) { return (void)c, fmi3OK; }
-fmi3Status fmi3Terminate(fmi3Instance c) { return (void)c, fmi3OK; }
 fmi3Status fmi3DoStep(fmi3Instance c, fmi3Float64 time, fmi3Float64 h, fmi3Boolean no_going_back, fmi3Boolean *event,
                       fmi3Boolean *end, fmi3Boolean *early, fmi3Float64 *reached) {
     (void)no_going_back;

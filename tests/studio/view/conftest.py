@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from simloop.studio import scenarios
-from simloop.studio.runner import Request, run_to_folder
+from simloop.studio.request import Request
+from simloop.studio.runner import run_to_folder
 
 from tests.studio.view import firefox as fox
 from tests.studio.view.browser import Page, Tab, browser, program

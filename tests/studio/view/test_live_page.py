@@ -54,7 +54,7 @@ def test_the_arm_is_seen_to_move_and_a_frozen_joint_holds(open_page: OpenPage, t
 
         page.run("chosen[0].kind.value = '2'; chosen[0].kind.dispatchEvent(new Event('change')); 0")
         page.wait("part('plant.fault')[0] === 2")
-        page.wait("find('badges').textContent.includes('left_1: frozen')")
+        page.wait("find('badges').textContent.includes('frozen: left_1')")
         now = page.run("part('row')[0]")
         page.wait(f"part('row')[0] > {now} + 0.3")
         page.run("find('finish').click()")
@@ -203,3 +203,19 @@ def test_reset_begins_again_with_a_changed_parameter_and_tells_a_bad_one(chromiu
         assert process.wait(PATIENCE) == 0
         page.close()
     assert float(read_archive(tmp_path / "run").record["parameters"]["plant.mass_error"]) == 0.25
+
+
+def test_a_person_goes_on_to_another_scenario_in_the_same_page(chromium: str, tmp_path: Path) -> None:
+    with serving("run", "sphere-step", "--view", "--out", str(tmp_path / "run")) as (url, process):
+        page = Page(chromium, url)
+        page.wait("picture !== null && operating() && joints.length === 1")
+        page.run("find('scenario').value = 'yumi-step'; find('scenario').dispatchEvent(new Event('change')); 0")
+        page.wait("hello.scenario === 'yumi-step' && picture !== null && operating()")
+        page.wait("part('row')[0] > 0.1")
+        assert page.run("[joints.length, find('scenario').value]") == [14, "yumi-step"]
+        page.run("find('finish').click()")
+        assert process.wait(PATIENCE) == 0
+        assert not page.errors
+        page.close()
+    archive = read_archive(tmp_path / "run")
+    assert archive.scenario == "yumi-step"

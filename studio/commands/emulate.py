@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
 import click
+from simloop.studio.commands.terminal import clear_errors
 
 _INJECT = "KIND@CYCLE[:JOINT][xCOUNT][=SIZE], such as lost@100:2x3 or push@250:4x50=20; may be repeated."
 
@@ -21,11 +21,11 @@ def _shared(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.group("emulate")
-def emulate() -> None:
+def emulate_command() -> None:
     """Emulate a robot's drives or controller, with a simulated arm behind, to try a driver on."""
 
 
-@emulate.command("canopen")
+@emulate_command.command("canopen")
 @_shared
 @click.option("--interface", default="udp_multicast", show_default=True, help="CAN interface, as python-can names it.")
 @click.option("--channel", default="239.74.163.2", show_default=True, help="CAN channel, or a multicast address.")
@@ -50,7 +50,7 @@ def canopen_command(
     from simloop.models.arm import Arm
     from simloop.studio.robots import load_robot
 
-    with _as_bad_input():
+    with clear_errors(ValueError):
         chosen = load_robot(robot).robot
         model = Arm(chosen.mjcf)
         axes = default_axes(model) if config is None else read_axes(config, model.n)
@@ -66,7 +66,7 @@ def canopen_command(
         bus.shutdown()
 
 
-@emulate.command("egm")
+@emulate_command.command("egm")
 @_shared
 @click.option("--interface", default="127.0.0.1", show_default=True, help="Own IPv4 address to send from.")
 @click.option("--to", default="127.0.0.1", show_default=True, help="IPv4 address of the driver.")
@@ -90,7 +90,7 @@ def egm_command(
     from simloop.models.arm import Arm
     from simloop.studio.robots import load_robot
 
-    with _as_bad_input():
+    with clear_errors(ValueError):
         chosen = load_robot(robot).robot
         model = Arm(chosen.mjcf)
         arm = EmulatedArm(chosen.mjcf, np.array(chosen.home), mass_error)
@@ -102,18 +102,6 @@ def egm_command(
         )
     click.echo(f"EGM of {len(ends)} arm{'s' if len(ends) > 1 else ''} to {to}, port {port} on")
     controller.run(_until_signalled())
-
-
-@contextmanager
-def _as_bad_input() -> Iterator[None]:
-    """What is refused is one sentence for a person, and exit code 2."""
-    from simloop.master import SimloopError
-
-    try:
-        yield
-    except (ValueError, SimloopError) as error:
-        click.echo(f"simloop: {error}", err=True)
-        raise SystemExit(2) from None
 
 
 def _until_signalled() -> Callable[[], bool]:

@@ -1,0 +1,71 @@
+"""What is asked of a run of a scenario, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from simloop.master import Lateness, SimloopError, TimedWrite
+from simloop.master.component import Value
+from simloop.master.seconds import exact_seconds
+from simloop.studio.real_robot import robot_settings
+from simloop.studio.scenario import Figure, Outcome, Scenario, Settings
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for. Settings are `component.variable` to value and come after the scenario's own."""
+
+    scenario: Scenario
+    step: str = "1/200"
+    duration: str | None = None
+    seed: int | None = None
+    settings: Mapping[str, Value | Sequence[Value]] | None = None
+    writes: Sequence[TimedWrite] = ()
+    pace: float | None = None
+    """Simulation time for each second of wall time, of the run itself and not of its variants; None is as fast as it
+    goes."""
+    strict: bool = False
+    """Whether a missed deadline ends a paced run."""
+    plant: str = "plant"
+    """Which unit is the plant: `plant`, or a real robot, one of simloop.fmus.export.DRIVERS."""
+    timed: bool = False
+    """Whether the account says where the time goes."""
+    replayed: Sequence[TimedWrite] = ()
+    """What a person wrote in the session that is replayed."""
+
+    @property
+    def h(self) -> Fraction:
+        return exact_seconds("step", self.step)
+
+    @property
+    def seconds(self) -> Fraction:
+        return exact_seconds("duration", self.duration) if self.duration is not None else self.scenario.duration
+
+    def all_writes(self) -> tuple[TimedWrite, ...]:
+        """What a replayed person, the scenario and then the user writes on the way; of the scenario's, what a shorter
+        run does not reach is left out."""
+        own = (write for write in self.scenario.writes(float(self.h)) if write.time < self.seconds)
+        return (*self.replayed, *own, *self.writes)
+
+    def parameters(self) -> Settings:
+        seed = {} if self.seed is None else {"plant.seed": self.seed}
+        settings = {**self.scenario.parameters(float(self.h)), **(self.settings or {}), **seed}
+        return settings if self.plant == "plant" else robot_settings(self.scenario.robot, float(self.h), settings)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run as it was: complete, interrupted or failed; the last two are partial."""
+
+    outcome: Outcome
+    figures: dict[str, Figure]
+    status: str
+    error: SimloopError | None = None
+    stopped_by: int | None = None
+    """The number of the signal that ended it."""
+    lateness: Lateness | None = None
+    """Of a paced run."""
+    session: tuple[TimedWrite, ...] | None = None
+    """What a person wrote while it ran, when one could."""
