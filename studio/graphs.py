@@ -207,7 +207,10 @@ def legend(joints: list[Joint]) -> str:
         f'stroke-dasharray="{joint.dash[1]}"/></svg>{html.escape(joint.name)}</button>'
         for joint in joints
     )
-    hint = "Click a joint to hide or show it in every graph, double-click to see it alone or all again."
+    hint = (
+        "Click a joint to hide or show it in every graph, double-click to see it alone or all again. The link of the "
+        "joint that you point at is dark in the replay."
+    )
     return f'<div class="legend"><div class="chips">{chips}</div><p>{hint}</p></div>'
 
 

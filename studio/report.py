@@ -124,9 +124,10 @@ def replay_controls(end: float, events: list[Event], ghost: str) -> str:
         f'aria-label="Time"></div><output id="told"></output>'
         f'<label>speed <select id="speed">{speeds}</select></label>'
         f'<label><input type="checkbox" id="plan"> {html.escape(ghost)}</label></div>'
-        '<p class="hint">Drag to turn, shift-drag to shift, wheel or pinch to zoom, double-click to see all. A link '
-        "has the colour of the joint that moves it. The line joins the nearest pair of bodies and turns red when they "
-        "are closer than 50 mm. A click in a graph goes to that instant; zooming one graph's time zooms all.</p></div>"
+        '<p class="hint">Drag to turn, shift-drag or two fingers to shift, wheel or pinch to zoom, double-click to see '
+        "all; or arrow keys, +, - and Home. A link has the colour of the joint that moves it. The line joins the "
+        "nearest pair of bodies and is red and thick when they are closer than 50 mm. A click in a graph goes to that "
+        "instant; zooming one graph's time zooms all.</p></div>"
     )
 
 
@@ -196,7 +197,7 @@ def _figure_table(figures: Mapping[str, Figure]) -> str:
         for f in figures.values()
     ]
     head = "<tr><th>figure</th><th>value</th><th>expected</th><th></th></tr>"
-    return f"<table>{head}{''.join(rows)}</table>" if rows else ""
+    return f'<table class="figures">{head}{"".join(rows)}</table>' if rows else ""
 
 
 def _table(rows: list[tuple[str, Any]]) -> str:

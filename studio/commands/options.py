@@ -18,7 +18,12 @@ robot_option = click.option("--robot", metavar="NAME|FILE", help="A robot of sim
 tool_option = click.option(
     "--tool", "tools", multiple=True, metavar="NAME", help="Link or site of the --robot file to move; may be repeated."
 )
-host_option = click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve the page at.")
+host_option = click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address of this machine to serve the page at; 0.0.0.0 is all of them.",
+)
 port_option = click.option("--port", default=8642, show_default=True, help="Its port; 0 takes any that is free.")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 from simloop.studio.commands.options import host_option, port_option
-from simloop.studio.commands.terminal import clear_errors
+from simloop.studio.commands.terminal import clear_errors, tell_address
 
 
 @click.command("view")
@@ -23,7 +23,7 @@ def view_command(folder: Path, host: str, port: int) -> None:
         from simloop.studio.view.viewer import Address
 
         with Address(host, port) as address:
-            serve_recorded(folder, address, lambda url: click.echo(f"view: {url}"))
+            serve_recorded(folder, address, tell_address)
 
 
 @click.command("report")

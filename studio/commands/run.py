@@ -24,6 +24,7 @@ from simloop.studio.commands.terminal import (
     command_line,
     open_on_desktop,
     progress_bar,
+    tell_address,
 )
 
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def _run_watched(asked: Words, request: Request) -> tuple[Request, Finished]:
     if asked.strict:
         raise SimloopError("--strict does not go with --view, where a person pauses and steps")
     with Address(asked.host, asked.port) as address:
-        click.echo(f"view: {address.url}")
+        tell_address(address)
         if asked.shows:
             open_on_desktop(address.url)
         return run_watched(

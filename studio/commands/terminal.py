@@ -12,6 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from simloop.studio.runner import Progress
+    from simloop.studio.view.viewer import Address
 
 BAD_INPUT, FAILED, SIGNALLED = 2, 1, 128
 
@@ -54,6 +55,13 @@ def progress_bar(label: str) -> Iterator[Progress]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(label, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def tell_address(address: Address) -> None:
+    """Where a page is, and what to know when more than this machine can open it."""
+    click.echo(f"view: {address.url}")
+    if address.warning:
+        click.echo(f"warning: {address.warning}", err=True)
 
 
 def open_on_desktop(url: str) -> None:

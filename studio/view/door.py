@@ -47,9 +47,10 @@ class Door:
 
     def _is_ours(self, host: str) -> bool:
         """On loopback only loopback's names: another name that leads here is someone's trick."""
-        if self._address.host not in (LOOPBACK, "localhost", "::1"):
+        if not self._address.is_loopback:
             return re.fullmatch(r"[\w.\-\[\]:]+", host) is not None
-        return host in {f"{name}:{self._address.port}" for name in (LOOPBACK, "localhost", "[::1]")}
+        port = "" if self._address.port == 80 else f":{self._address.port}"
+        return host in {f"{name}{port}" for name in (self._address.host, LOOPBACK, "localhost", "[::1]")}
 
 
 def _one(headers: Headers, name: str) -> str:

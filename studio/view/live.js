@@ -18,7 +18,16 @@ const part = name => layout[name] ? picture.subarray(...layout[name]) : null;
 const operating = () => status.you !== undefined && status.you === status.operator;
 const send = order => { if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(order)); };
 
-const scene = new Scene(find("scene"), hello.stage), gizmo = new Gizmo(scene), keys = new Keyboard();
+function makeScene() {
+  try {
+    return new Scene(find("scene"), hello.stage);
+  } catch (error) {
+    const words = `The robot cannot be drawn: ${error.message}. Open this address in another browser, or turn WebGL on in this one.`;
+    document.querySelector("main").replaceWith(make("p", {className: "notice", textContent: words}));
+    throw error;
+  }
+}
+const scene = makeScene(), gizmo = new Gizmo(scene), keys = new Keyboard();
 const units = [...new Set(joints.map(joint => joint.unit))], colours = joints.map(joint => joint.colour);
 const forces = units.map(unit => unit === "m" ? "N" : "N·m").join(", ");
 
@@ -72,12 +81,14 @@ function say(text, lost = false) {
   document.querySelectorAll("aside button, aside select, aside input").forEach(one => {
     if (!["plan", "prediction", "operate"].includes(one.id)) one.disabled = !operating();
   });
+  if (status.ended) for (const name of ["play", "step"]) find(name).disabled = true;
 }
 
 function showStatus() {
   if (status.show !== hello.show) return location.reload();
-  const who = status.operator === null ? "no one operates" : operating() ? "you operate" : `watcher ${status.operator} operates`;
-  say(`You are watcher ${status.you} of ${status.watchers}; ${who}.`);
+  const who = status.operator === null ? "No one operates; you are" : operating() ? "You operate as"
+    : `Watcher ${status.operator} operates; you are`;
+  say(`${who} watcher ${status.you}, ${status.watchers} here.`);
   find("operate").textContent = operating() ? "Leave the controls" : "Take the controls";
   find("operate").disabled = status.operator !== null && !operating();
   find("notice").hidden = !status.notice;
@@ -140,7 +151,13 @@ const chosen = joints.map((joint, i) => {
   const size = fieldFor(`plant.fault_size[${i + 1}]`, `size of the fault of ${joint.name}`);
   const swatch = make("span", {className: "swatch"}), number = make("td", {className: "number"});
   swatch.style.background = joint.colour;
-  find("joints-table").append(make("tr", {}, make("td", {}, swatch, joint.name), number, make("td", {}, kind, size)));
+  const line = make("tr", {}, make("td", {}, swatch, joint.name), number, make("td", {}, kind, size));
+  lightWhenPointedAt(line, on => {
+    scene.lit = on ? i : null;
+    scene.stale = true;
+    strips.forEach(({strip}) => { if (strip.colours === colours) strip.lit = scene.lit; });
+  });
+  find("joints-table").append(line);
   return {kind, size, number};
 });
 
@@ -160,14 +177,13 @@ function draw() {
   scene.marks = hello.stage.goals.map(at => ({at, size: 0.015, colour: "#CC79A7"}));
   if (layout["collision.contact"] && part("collision.contact")[0]) pair.marks.forEach(mark => { mark.size = 0.014; });
   scene.draw();
+  showAxes();
   const rate = hello.recorded ? "" : ` · ${Math.round(row[4])} steps/s`;
   find("clock").textContent = `${row[0].toFixed(3)} s · step ${row[1]}${rate}`;
   find("near").textContent = distance < 1e5 ? `nearest pair ${inMillimetres(distance)}` : "nothing near";
   find("near").classList.toggle("red", distance < NEAR);
   find("play").textContent = paused ? "▶ Play" : "❚❚ Pause";
-  const finished = Boolean(status.ended);
   find("play").dataset.paused = paused;
-  if (finished) find("play").disabled = true;
   if (document.activeElement !== find("speed")) showSpeed(String(Number(row[3].toPrecision(3))));
   if (document.activeElement !== find("seek")) find("seek").value = row[0];
   showJoints();
@@ -178,6 +194,17 @@ function showSpeed(speed) {
   const known = [...find("speed").options].some(option => option.value === speed);
   if (!known) find("speed").append(make("option", {value: speed, textContent: `${speed}×`}));
   find("speed").value = speed;
+}
+
+const letters = ["x", "y", "z"].map(textContent => make("span", {className: "axis", textContent}));
+document.querySelector(".stage").append(...letters);
+// The names of the arrows, beside their tips.
+function showAxes() {
+  letters.forEach((one, i) => {
+    const [x, y] = gizmo.at ? scene.project(add(gizmo.at, scale(AXES[i].way, 1.3 * gizmo.size()))) : [-1, -1];
+    one.hidden = x < 0 || y < 0 || x > scene.canvas.clientWidth || y > scene.canvas.clientHeight;
+    one.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`;
+  });
 }
 
 // A ghost is shown where it is not where the robot is: else it would only veil it.
@@ -203,7 +230,7 @@ function showJoints() {
   const q = part("plant.q_true"), faults = part("plant.fault") || [], badges = [];
   tuned.forEach(({name, field}) => showField(field, part(name)[0]));
   chosen.forEach(({kind, size, number}, i) => {
-    number.textContent = joints[i].unit === "rad" ? `${(q[i] * 180 / Math.PI).toFixed(1)}°` : `${q[i].toFixed(4)} m`;
+    number.textContent = joints[i].unit === "rad" ? `${fixed(q[i] * 180 / Math.PI, 1)}°` : `${fixed(q[i], 4)} m`;
     const fault = faults[i] || 0;
     if (document.activeElement !== kind) kind.value = String(fault);
     size.hidden = !SIZED.includes(fault) || !layout["plant.fault_size"];
@@ -250,23 +277,29 @@ setInterval(() => {
   find("wanted").textContent = twist ? `wanted: ${each(0, 1000)} mm/s, ${each(3, 180 / Math.PI)} °/s` : "";
 }, SEND_EVERY);
 
+let holder = null;                                   // the pointer that steers or pulls, of several fingers
 const spot = event => { const box = find("scene").getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
 scene.busy = event => {
+  if (holder !== null) return true;
   if (!operating() || hello.recorded) return false;
   if (event.altKey || find("grab").checked) {
     const hit = scene.pick(...spot(event));
     if (!hit || hit.piece.standing) return false;
     pulled = {body: hit.body, local: hit.local, to: hit.point};
-  } else if (!gizmo.take(...spot(event))) return false;
-  find("scene").setPointerCapture(event.pointerId);
+  } else if (!gizmo.take(...spot(event), event.pointerType === "touch")) return false;
+  holder = event.pointerId;
+  find("scene").setPointerCapture(holder);
   return true;
 };
 find("scene").addEventListener("pointermove", event => {
+  if (event.pointerId !== holder) return;
   if (gizmo.grip !== null) gizmo.drag(...spot(event));
   if (pulled) pulled.to = scene.onPlane(...spot(event), placed(scene.pose(pulled.body), pulled.local));
 });
-for (const kind of ["pointerup", "pointercancel"]) find("scene").addEventListener(kind, () => { gizmo.drop(); pulled = null; });
-addEventListener("blur", () => { gizmo.drop(); pulled = null; });
+const letGo = () => { gizmo.drop(); pulled = holder = null; };
+for (const kind of ["pointerup", "pointercancel"])
+  find("scene").addEventListener(kind, event => { if (event.pointerId === holder) letGo(); });
+addEventListener("blur", letGo);
 
 find("play").addEventListener("click", () => send({do: find("play").dataset.paused === "true" ? "play" : "pause"}));
 find("step").addEventListener("click", () => send({do: "step", count: 1}));

@@ -4,10 +4,13 @@
 const options = {responsive: true, displaylogo: false};
 const buttons = [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]];
 const plots = figures.map((figure, i) => document.getElementById("plot" + i));
+// Where fingers scroll, a finger on a graph scrolls too; its buttons zoom.
+const dragging = matchMedia("(pointer: coarse)").matches ? {dragmode: false} : {};
 figures.forEach((figure, i) => {
   plots[i].classList.toggle("wide", figure.layout.meta === "wide");
   const flat = figure.data.every(trace => trace.type === "scatter" || trace.type === "bar");
-  Plotly.newPlot(plots[i], figure.data, figure.layout, flat ? {...options, modeBarButtons: buttons} : options);
+  const layout = {...figure.layout, ...(flat ? dragging : {})};
+  Plotly.newPlot(plots[i], figure.data, layout, flat ? {...options, modeBarButtons: buttons} : options);
 });
 const overTime = plots.filter((plot, i) => figures[i].data.length && figures[i].data.every(t => t.type === "scatter"));
 const timeAxes = plot => Object.keys(plot._fullLayout).filter(name => /^xaxis\d*$/.test(name));
@@ -44,6 +47,7 @@ function showCursor(time = cursorTime) {
   }
 }
 
+let light = joint => {};
 const chips = [...document.querySelectorAll(".chips button")];
 function show(wanted) {
   chips.forEach(chip => chip.setAttribute("aria-pressed", wanted(chip)));
@@ -56,6 +60,7 @@ function show(wanted) {
 }
 const pressed = chip => chip.getAttribute("aria-pressed") === "true";
 chips.forEach(one => {
+  lightWhenPointedAt(one, on => light(on ? Number(one.dataset.joint) : null));
   let alone = false;
   one.addEventListener("click", event => {
     if (event.detail > 1) return;

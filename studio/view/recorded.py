@@ -20,14 +20,14 @@ from simloop.studio.view.server import Show
 from simloop.studio.view.viewer import Address, Playbill
 
 
-def serve_recorded(folder: Path, address: Address, tell: Callable[[str], None]) -> None:
+def serve_recorded(folder: Path, address: Address, tell: Callable[[Address], None]) -> None:
     """Serve the run in `folder` until the user ends it; `tell` is given the address."""
     archive = read_archive(folder)
     source = Player(archive)
     goals = tuple(tuple(goal) for goal in goals_of(archive.record["parameters"], len(archive.tools)))
     about = (archive.scenario, archive.title, archive.mjcf, archive.tools, archive.home, goals)
     bill = Playbill(*about, recorded=True, seconds=float(archive.result["time"][-1]))
-    tell(address.url)
+    tell(address)
     try:
         asyncio.run(Show(address, bill, source.lengths, source).run(lambda: True))
     except KeyboardInterrupt:

@@ -49,6 +49,7 @@ if (motion) {
     play.textContent = on ? "❚❚ Pause" : "▶ Play";
     if (on && now >= end) now = times[0];
   }
+  light = joint => { if (scene) { scene.lit = joint; scene.stale = true; } };
   seek = time => { now = Math.max(times[0], Math.min(end, Number(time))); place(); };
   play.addEventListener("click", () => setPlaying(!playing()));
   slider.addEventListener("input", () => { setPlaying(false); seek(slider.value); });
@@ -57,14 +58,9 @@ if (motion) {
     setPlaying(false);
     seek(one.dataset.time);
   }));
-  find("scene").addEventListener("keydown", event => {
-    const turn = {ArrowLeft: [20, 0], ArrowRight: [-20, 0], ArrowUp: [0, 20], ArrowDown: [0, -20]}[event.key];
-    if (event.key === " ") setPlaying(!playing());
-    else if (turn && scene) { scene._orbit(...turn); scene.stale = true; }
-    else if ((event.key === "+" || event.key === "-") && scene) {
-      scene.distance *= event.key === "+" ? 0.9 : 1.1;
-      scene.stale = true;
-    } else return;
+  if (scene) scene.canvas.addEventListener("keydown", event => {
+    if (event.key !== " ") return;
+    setPlaying(!playing());
     event.preventDefault();
   });
   const tick = wall => {

@@ -78,6 +78,7 @@ void main() {
   gl_FragColor = vec4(mix(colour.rgb, colour.rgb * light, shaded), colour.a);
 }`;
 const STILL = new Float32Array([0, 0, 0, 1, 0, 0, 0]);
+const DARK = [0.07, 0.09, 0.15];
 const BACKGROUND = [0.972, 0.976, 0.984];
 
 class Scene {
@@ -90,6 +91,7 @@ class Scene {
     this.poses = unpack(stage.home);
     this.ghosts = [];
     this.marks = [];
+    this.lit = null;                                // the number of a joint whose links are shown dark
     this.above = {lines: [], marks: []};            // drawn over all else
     this._prepare();
     this.look();
@@ -148,7 +150,8 @@ class Scene {
   _camera() {
     const eye = this.eye(), back = unit(sub(eye, this.target)), right = unit(cross([0, 0, 1], back));
     const up = cross(back, right), near = this.distance / 50, far = this.distance * 20;
-    const f = 1 / Math.tan(0.36), aspect = this.canvas.width / this.canvas.height;
+    // On a canvas that is higher than wide, the width is what must fit.
+    const aspect = this.canvas.width / this.canvas.height, f = Math.min(1, aspect) / Math.tan(0.36);
     const view = new Float32Array([right[0], up[0], back[0], 0, right[1], up[1], back[1], 0, right[2], up[2], back[2], 0,
       -dot(right, eye), -dot(up, eye), -dot(back, eye), 1]);
     const lens = new Float32Array([f / aspect, 0, 0, 0, 0, f, 0, 0, 0, 0, (far + near) / (near - far), -1,
@@ -175,7 +178,10 @@ class Scene {
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
     gl.uniformMatrix4fv(this.at.view, false, this._camera());
     this._paint(this.grid, STILL, [0.76, 0.78, 0.81, 1], 0, gl.LINES);
-    for (const piece of this.pieces) this._paint(piece, this.pose(piece.body), [...piece.colour, 1], 1);
+    for (const piece of this.pieces) {
+      const colour = piece.joint === this.lit ? DARK : piece.colour;
+      this._paint(piece, this.pose(piece.body), [...colour, 1], 1);
+    }
     for (const mark of this.marks) this._paintBall(mark);
     gl.enable(gl.BLEND);
     for (const ghost of this.ghosts) this._paintGhost(ghost);
@@ -206,7 +212,7 @@ class Scene {
 
   // As ribbons that face the camera: WebGL's own lines are one pixel wide.
   _paintLines(lines) {
-    const gl = this.gl, pixel = this.distance * 0.75 / this.canvas.clientHeight;
+    const gl = this.gl, pixel = this._pixel();
     for (const {path, colour, width = 3} of lines) {
       const corners = path.slice(1).flatMap((b, i) => {
         const a = path[i], side = scale(unit(cross(sub(b, a), sub(this.frame.eye, a))), 0.5 * width * pixel);
@@ -228,6 +234,9 @@ class Scene {
     gl.uniform1f(this.at.shaded, shaded);
     gl.drawArrays(mode, 0, count);
   }
+
+  // How large a pixel is where the camera looks, m.
+  _pixel() { return 2 * this.distance / this.frame.f / this.canvas.clientHeight; }
 
   // Pixels of the page, from the canvas's corner, of a place in the world.
   project(p) {
@@ -268,11 +277,13 @@ class Scene {
 
   _listen() {
     const canvas = this.canvas, held = new Map();
-    let spread = 0;
+    let spread = 0;                                  // of two fingers, pixels
+    const apart = () => { const [p, q] = [...held.values()]; return Math.max(1, Math.hypot(p[0] - q[0], p[1] - q[1])); };
     const redraw = () => { this.stale = true; };
     canvas.addEventListener("pointerdown", event => {
-      if (this.busy && this.busy(event)) return;
+      if (!held.size && this.busy && this.busy(event)) return;
       held.set(event.pointerId, [event.clientX, event.clientY]);
+      if (held.size === 2) spread = apart();
       canvas.setPointerCapture(event.pointerId);
     });
     canvas.addEventListener("pointermove", event => {
@@ -281,24 +292,43 @@ class Scene {
       const dx = event.clientX - before[0], dy = event.clientY - before[1];
       held.set(event.pointerId, [event.clientX, event.clientY]);
       if (held.size === 2) {
-        const [p, q] = [...held.values()], now = Math.hypot(p[0] - q[0], p[1] - q[1]);
-        if (spread) this.distance *= spread / now;
-        spread = now;
+        this._zoom(spread / apart());
+        spread = apart();
+        this._slide(dx / 2, dy / 2);
       } else if (event.shiftKey || event.buttons === 4) this._slide(dx, dy);
       else this._orbit(dx, dy);
       redraw();
     });
-    const release = event => { held.delete(event.pointerId); spread = 0; };
+    const release = event => { held.delete(event.pointerId); if (held.size === 2) spread = apart(); };
     canvas.addEventListener("pointerup", release);
     canvas.addEventListener("pointercancel", release);
     canvas.addEventListener("wheel", event => {
       event.preventDefault();
-      this.distance *= Math.exp(0.0012 * event.deltaY);
+      this._zoom(Math.exp(0.0012 * event.deltaY));
       redraw();
     }, {passive: false});
     canvas.addEventListener("dblclick", () => this.look());
+    // A finger that rests is not asking for a menu.
+    canvas.addEventListener("contextmenu", event => event.preventDefault());
+    canvas.addEventListener("keydown", event => { if (this._obey(event)) { event.preventDefault(); redraw(); } });
+    // A tablet takes the graphics memory of a page that is out of sight.
+    canvas.addEventListener("webglcontextlost", event => event.preventDefault());
+    canvas.addEventListener("webglcontextrestored", () => { this._prepare(); redraw(); });
     new ResizeObserver(redraw).observe(canvas);
   }
+
+  // Arrows turn the view, with shift they shift it; + and - zoom, Home shows all.
+  _obey({key, shiftKey}) {
+    const way = {ArrowLeft: [20, 0], ArrowRight: [-20, 0], ArrowUp: [0, 20], ArrowDown: [0, -20]}[key];
+    if (way && shiftKey) this._slide(...way);
+    else if (way) this._orbit(...way);
+    else if (key === "+" || key === "-") this._zoom(key === "+" ? 0.9 : 1.1);
+    else if (key === "Home") this.look();
+    else return false;
+    return true;
+  }
+
+  _zoom(factor) { this.distance = Math.max(0.05, Math.min(100, factor * this.distance)); }
 
   _orbit(dx, dy) {
     this.heading -= 0.007 * dx;
@@ -306,7 +336,7 @@ class Scene {
   }
 
   _slide(dx, dy) {
-    const pixel = this.distance * 0.75 / this.canvas.clientHeight, {right, up} = this.frame;
+    const pixel = this._pixel(), {right, up} = this.frame;
     this.target = add(this.target, add(scale(right, -dx * pixel), scale(up, dy * pixel)));
   }
 }
@@ -348,6 +378,12 @@ function gridLines({low, high}) {
       out.push(a, b, z, 0, 0, 1);
   }
   return new Float32Array(out);
+}
+
+// Who points at the name of a joint, or reaches it by keys, sees which one it is, whatever colours they see.
+function lightWhenPointedAt(one, light) {
+  for (const kind of ["pointerenter", "focusin"]) one.addEventListener(kind, () => light(true));
+  for (const kind of ["pointerleave", "focusout"]) one.addEventListener(kind, () => light(false));
 }
 
 // Without a minus before what rounds to nothing.

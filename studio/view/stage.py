@@ -140,6 +140,7 @@ def _describe_piece(piece: Piece) -> dict[str, Any]:
     return {
         "name": piece.name,
         "body": piece.body,
+        "joint": piece.joint,
         "colour": joint_colour(piece.joint) if piece.joint >= 0 else FLOOR if wide else STANDING,
         "standing": piece.joint < 0,
         "corners": piece.corners.round(_DECIMALS).ravel().tolist(),

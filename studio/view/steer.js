@@ -5,6 +5,7 @@
 const SPEED = 0.15, TURN = 0.5, PADDED = 0.12;      // m/s, rad/s, dead zone of a stick
 const GAIN = 4, FASTEST = 0.25, TURNING = 0.8;      // 1/s, m/s, rad/s: how a dragged gripper follows
 const RING = 0.72, FARTHEST_TURN = 3;               // of a gizmo's size; rad that a drag can ask for at once
+const KNOB = 18, BAND = 10;                         // pixels from which a tip or the ball is taken, and a ring
 const AXES = [{way: [1, 0, 0], colour: "#D55E00"}, {way: [0, 1, 0], colour: "#009E73"}, {way: [0, 0, 1], colour: "#0072B2"}];
 
 class Gizmo {
@@ -38,9 +39,9 @@ class Gizmo {
       .map(angle => add(this.at, add(scale(u, Math.cos(angle)), scale(v, Math.sin(angle)))));
   }
 
-  take(x, y) {
+  take(x, y, byFinger = false) {
     if (!this.at) return false;
-    this.grip = this._under(x, y);
+    this.grip = this._under(x, y, byFinger ? 1.6 : 1);
     if (this.grip === null) return false;
     this.begin = this.at;
     this.from = [x, y];
@@ -49,15 +50,16 @@ class Gizmo {
     return true;
   }
 
-  // What of the gizmo is at a pixel: an arrow's tip or the ball, else the nearest ring.
-  _under(x, y) {
+  // The arrow's tip, the ball or the ring that is nearest to a pixel, measured by how far each reaches, if it does.
+  _under(x, y, reach) {
     const away = p => Math.hypot(...[0, 1].map(i => this.scene.project(p)[i] - [x, y][i]));
-    const tip = AXES.findIndex(axis => away(add(this.at, scale(axis.way, this.size()))) < 18);
-    if (tip >= 0) return {kind: "arrow", number: tip};
-    if (away(this.at) < 18) return {kind: "ball"};
-    const nearest = AXES.flatMap((axis, number) => this.ring(number).map(point => ({kind: "ring", number, point, away: away(point)})))
-      .reduce((best, one) => one.away < best.away ? one : best);
-    return nearest.away < 10 ? nearest : null;
+    const all = [{kind: "ball", away: away(this.at) / KNOB}];
+    AXES.forEach((axis, number) => {
+      all.push({kind: "arrow", number, away: away(add(this.at, scale(axis.way, this.size()))) / KNOB});
+      all.push(...this.ring(number).map(point => ({kind: "ring", number, point, away: away(point) / BAND})));
+    });
+    const nearest = all.reduce((best, one) => one.away < best.away ? one : best);
+    return nearest.away < reach ? nearest : null;
   }
 
   drag(x, y) {
@@ -109,7 +111,7 @@ const KEYS = {w: [0, SPEED], s: [0, -SPEED], a: [1, SPEED], d: [1, -SPEED], r: [
 class Keyboard {
   constructor() {
     this.held = new Set();
-    const typing = event => event.target.closest && event.target.closest("input, select, textarea");
+    const typing = event => event.target.closest && event.target.closest("input:not([type=checkbox]), select, textarea");
     addEventListener("keydown", event => {
       const key = event.key.toLowerCase();
       if (KEYS[key] && !typing(event) && !event.ctrlKey && !event.metaKey) this.held.add(key);

@@ -5,10 +5,13 @@ const PREFIXES = [[1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"]]
 // What happened, told by shape as well as by colour: above a strip at its instant, and in the legend.
 const HAPPENED = {contact: ["●", "#b0400a"], fault: ["▲", "#8f3f6e"], returned: ["◆", "#005a8d"]};
 
+// With so many digits after the point, and no minus before a nought.
+const fixed = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]*$)/, "");
+
 class Strip {
   // `limits` are, curve by curve, the least and the greatest value, null where there is none.
   constructor(canvas, title, unit, colours, limits = [], seconds = 10) {
-    Object.assign(this, {canvas, title, unit, colours, limits, seconds, times: [], rows: [], happened: []});
+    Object.assign(this, {canvas, title, unit, colours, limits, seconds, times: [], rows: [], happened: [], lit: null});
   }
 
   push(time, values) {
@@ -43,8 +46,8 @@ class Strip {
     c.rect(left, top - 2, right - left, bottom - top + 4);
     c.clip();
     this._limits(c, left, right, y);
-    c.lineWidth = 1.6;
     this.colours.forEach((colour, i) => {
+      c.lineWidth = i === this.lit ? 4 : 1.6;
       c.strokeStyle = colour;
       c.beginPath();
       this.times.forEach((t, k) => c.lineTo(x(t), y(this.rows[k][i])));
@@ -110,7 +113,7 @@ class Strip {
     for (const part of [0.08, 0.5, 0.92]) {
       const v = low + part * (high - low);
       c.beginPath(); c.moveTo(left, y(v)); c.lineTo(right, y(v)); c.stroke();
-      c.fillText((v / size).toFixed(digits), left - 6, y(v) + 4);
+      c.fillText(fixed(v / size, digits), left - 6, y(v) + 4);
     }
     c.textAlign = "center";
     for (let t = Math.ceil(begin / 2) * 2; t <= end - 0.2; t += 2) c.fillText(`${t} s`, x(t), bottom + 15);

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import ipaddress
 import multiprocessing
 import secrets
 import socket
@@ -15,6 +18,8 @@ from simloop.studio.view.board import Board
 from simloop.studio.view.live import ABOUT, Window
 
 LOOPBACK, PORT = "127.0.0.1", 8642
+# Addresses of no one (RFC 5737 and 3849): which of ours would be used to send there is asked, nothing is sent.
+_AFAR = {socket.AF_INET: "192.0.2.1", socket.AF_INET6: "2001:db8::1"}
 
 
 @dataclass(frozen=True)
@@ -49,14 +54,17 @@ class Address:
         if not 0 <= port < 65536:
             raise SimloopError(f"the port is {port}; it must be from 0 (any that is free) to 65535")
         try:
-            family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+            family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             self.socket = socket.socket(family, socket.SOCK_STREAM)
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self.socket.bind((host, port))
+            self.socket.bind(place)
             self.socket.listen()
-        except OSError as error:
-            raise SimloopError(f"the page cannot be served at {host} port {port}: {error.strerror or error}") from None
-        self.host, self.port = host, int(self.socket.getsockname()[1])
+        except (OSError, UnicodeError) as error:
+            raise SimloopError(_refusal(host, port, error)) from None
+        bound = ipaddress.ip_address(self.socket.getsockname()[0])
+        self.is_loopback = bound.is_loopback
+        self.host = _address_from_afar(family) if bound.is_unspecified else host
+        self.port = int(self.socket.getsockname()[1])
         self.token = secrets.token_urlsafe(24)
 
     def __enter__(self) -> Address:
@@ -69,6 +77,29 @@ class Address:
     def url(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}/?token={self.token}"
+
+    @property
+    def warning(self) -> str:
+        """What to tell whoever opens the page to a network; empty on loopback."""
+        if self.is_loopback:
+            return ""
+        return "whoever on that network has this address can watch and steer; it is plain HTTP, which others can read"
+
+
+def _refusal(host: str, port: int, error: OSError | UnicodeError) -> str:
+    if isinstance(error, socket.gaierror | UnicodeError) or error.errno == errno.EADDRNOTAVAIL:
+        return (
+            f"the page cannot be served at {host!r}: no address of this machine; --host takes one, or 0.0.0.0 for all"
+        )
+    return f"the page cannot be served at {host} port {port}: {error.strerror}"
+
+
+def _address_from_afar(family: socket.AddressFamily) -> str:
+    """By which others reach this machine: its address on the way out, or its name where there is no way out."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        probe.connect((_AFAR[family], 9))
+        return str(probe.getsockname()[0])
+    return socket.gethostname()
 
 
 class Viewer:

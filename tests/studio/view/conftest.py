@@ -1,4 +1,4 @@
-"""What the tests of views share: a browser, a recorded run, and a live one."""
+"""What the tests of views share: browsers, a recorded run, and a live one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,8 +14,10 @@ from simloop.studio import scenarios
 from simloop.studio.request import Request
 from simloop.studio.runner import run_to_folder
 
-from tests.studio.view.browser import browser, program
+from tests.studio.view import firefox as fox
+from tests.studio.view.browser import Page, Tab, browser, program
 
+OpenPage = Callable[..., Tab]
 Command = Callable[..., AbstractContextManager[tuple[str, subprocess.Popen[str]]]]
 
 
@@ -25,6 +27,29 @@ def chromium() -> Iterator[str]:
         pytest.skip("there is no Chromium here; apt-get install chromium")
     with browser() as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def firefox() -> Iterator[str]:
+    if fox.program() is None and "SIMLOOP_NEEDS_BROWSER" not in os.environ:
+        pytest.skip("there is no Firefox with a display here; apt-get install firefox-esr xvfb")
+    with fox.firefox() as address:
+        yield address
+
+
+@pytest.fixture(params=["chromium", "firefox"])
+def open_page(request: pytest.FixtureRequest) -> Iterator[OpenPage]:
+    """Opens an address in each of the browsers; what is still open after the test is closed."""
+    address: str = request.getfixturevalue(request.param)
+    kind = {"chromium": Page, "firefox": fox.FirefoxPage}[request.param]
+    with ExitStack() as stack:
+
+        def open_it(url: str, **more: str) -> Tab:
+            page: Tab = kind(address, url, **more)
+            stack.callback(page.close)
+            return page
+
+        yield open_it
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +69,7 @@ def serving(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith("view: http://127.0.0.1:"), line + process.stdout.read()
+        assert line.startswith("view: http://"), line + process.stdout.read()
         yield line.split()[1], process
     finally:
         if process.poll() is None:

@@ -17,11 +17,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from simloop.master import SimloopError
 from simloop.studio.archive import read_archive
+from simloop.studio.view.viewer import Address
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from tests.studio.view.browser import PATIENCE, wait_until
+from tests.studio.view.browser import PATIENCE, Page, wait_until
 from tests.studio.view.conftest import serving
 
 
@@ -90,6 +92,42 @@ def test_a_busy_port_is_an_error(recorded: Path) -> None:
         ended = subprocess.run([*command, "--port", port], capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 2
     assert f"the page cannot be served at 127.0.0.1 port {port}: Address already in use" in ended.stderr
+
+
+def test_a_page_on_all_addresses_is_told_by_one_that_others_reach(chromium: str, recorded: Path) -> None:
+    with serving("view", str(recorded), "--host", "0.0.0.0") as (url, process):
+        told = urlsplit(url)
+        assert told.hostname not in ("0.0.0.0", "127.0.0.1")
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("warning: whoever on that network has this address can")
+        # Another of this machine's addresses, as another machine would have one.
+        other = url.replace(told.netloc, f"127.0.0.2:{told.port}")
+        assert status_of(other) == 200
+        assert status_of(f"{other}x") == 403
+        for wrong in ({"token": "guess"}, {"origin": "http://evil.example"}, {"origin": url}):
+            with pytest.raises(InvalidStatus) as refusal, enter(other, **wrong):
+                pass
+            assert refusal.value.response.status_code == 403
+        page = Page(chromium, other)
+        page.wait("picture !== null && operating()")
+        page.close()
+
+
+def test_on_loopback_no_one_is_warned() -> None:
+    for host in ("127.0.0.2", "localhost"):
+        address = Address(host, 0)
+        address.socket.close()
+        assert address.url.startswith(f"http://{host}:")
+        assert not address.warning
+
+
+@pytest.mark.parametrize("host", ["nosuch.invalid", "..", "203.0.113.77", ""])
+def test_a_host_that_is_none_of_this_machine_is_one_sentence(host: str) -> None:
+    with pytest.raises(SimloopError) as refusal:
+        Address(host, 0)
+    assert str(refusal.value) == (
+        f"the page cannot be served at {host!r}: no address of this machine; --host takes one, or 0.0.0.0 for all"
+    )
 
 
 def hear(guest: ClientConnection) -> dict[str, Any]:

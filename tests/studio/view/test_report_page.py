@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.studio.view.browser import Page
+from tests.studio.view.conftest import OpenPage
 
 
-def test_the_report_plays_from_disk_with_no_network(chromium: str, recorded: Path) -> None:
+def test_the_report_plays_from_disk_with_no_network(open_page: OpenPage, recorded: Path) -> None:
     url = (recorded / "report.html").as_uri()
-    page = Page(chromium, url)
+    page = open_page(url)
     page.wait("document.body.dataset.frame === '0'")
     before = page.pixels()
     page.run("document.getElementById('play').click()")
@@ -19,12 +19,13 @@ def test_the_report_plays_from_disk_with_no_network(chromium: str, recorded: Pat
     assert np.abs(page.pixels().astype(int) - before).max() > 30
     assert page.run("document.querySelector('.cursor').style.left") != ""
     assert not page.errors
-    assert [request for request in page.requests if not request.startswith(("data:", "blob:"))] == [url]
+    # Firefox does not count the file itself.
+    assert {request for request in page.requests if not request.startswith(("data:", "blob:"))} <= {url}
     page.close()
 
 
-def test_scrubbing_and_graphs_share_one_time(chromium: str, recorded: Path) -> None:
-    page = Page(chromium, (recorded / "report.html").as_uri())
+def test_scrubbing_and_graphs_share_one_time(open_page: OpenPage, recorded: Path) -> None:
+    page = open_page((recorded / "report.html").as_uri())
     page.wait("document.body.dataset.frame === '0'")
     page.run("time.value = 1.0; time.dispatchEvent(new Event('input')); 0")
     assert page.run("document.body.dataset.frame") == "50"
