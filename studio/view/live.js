@@ -86,9 +86,9 @@ function say(text, lost = false) {
 
 function showStatus() {
   if (status.show !== hello.show) return location.reload();
-  const who = status.operator === null ? "No one operates; you are" : operating() ? "You operate as"
-    : `Watcher ${status.operator} operates; you are`;
-  say(`${who} watcher ${status.you}, ${status.watchers} here.`);
+  const who = status.operator === null ? "no one operates" : operating() ? "you operate" : `watcher ${status.operator} operates`;
+  const pages = status.watchers === 1 ? "1 page is" : `${status.watchers} pages are`;
+  say(`You are watcher ${status.you}; ${who}. ${pages} open.`);
   find("operate").textContent = operating() ? "Leave the controls" : "Take the controls";
   find("operate").disabled = status.operator !== null && !operating();
   find("notice").hidden = !status.notice;
