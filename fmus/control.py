@@ -29,14 +29,15 @@ class Control(Controller):
     def __init__(self, instance_name: str, resources: str, **_: Any) -> None:
         arm, home = Arm(read_model(resources)), read_home(resources)
         n, units = arm.n, [SIGMA[u] for u in arm.units]
-        gains = [Port("sigma", Role.PARAMETER, "Regularisation of the motor constraints", n, unit=units, least=0)]
+        what = "Regularisation of the motor constraints"
+        gains = [Port("sigma", Role.PARAMETER, what, n, unit=units, least=0, tunable=True)]
         parts = {"q": np.array(home), "v": np.zeros(n)}
         super().__init__(instance_name, resources, arm, home, gains, State, force_starts_from=("sigma",), **parts)
         self._target_velocity, self._reached, self._rest = np.zeros(n), np.zeros(n), np.zeros(n)
 
     def prepare(self) -> None:
         super().prepare()
-        self._simulation = ControlSimulation(self.arm, self.view("sigma"))
+        self._simulation = ControlSimulation(self.arm, self.none_negative("sigma"))
         # A replay begins where the step before it began: its first force is known already, to the last bit.
         self._known: tuple[float, bytes] | None = None
         self._known_force, self._known_velocity, self._known_position = (np.zeros(self.arm.n) for _ in range(3))

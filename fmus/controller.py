@@ -84,8 +84,8 @@ class Controller(Slave):
             ),
             Port("contact_by_force", Role.OUTPUT, "Contact by force difference", kind=Kind.BOOLEAN, start=False),
             *gains,
-            Port("position_threshold", Role.PARAMETER, f"Position (m or rad): {threshold}", least=0),
-            Port("force_threshold", Role.PARAMETER, f"Force (N or N.m): {threshold}", least=0),
+            Port("position_threshold", Role.PARAMETER, f"Position (m or rad): {threshold}", least=0, tunable=True),
+            Port("force_threshold", Role.PARAMETER, f"Force (N or N.m): {threshold}", least=0, tunable=True),
         ]
         super().__init__(instance_name, resources, ports, state, **parts)
         self.arm = arm
@@ -100,16 +100,18 @@ class Controller(Slave):
         self._force_threshold = self.not_negative("force_threshold")
 
     def _judge_contact(self) -> None:
-        if self._position_threshold > 0.0:
-            self.by_position[0] = self._largest(self.q_measured - self.q_d) > self._position_threshold
-        if self._force_threshold > 0.0:
-            self.by_force[0] = self._largest(self.tau - self.tau_replay) > self._force_threshold
+        self.by_position[0] = self._exceeds(self._position_threshold, self.q_measured, self.q_d)
+        self.by_force[0] = self._exceeds(self._force_threshold, self.tau, self.tau_replay)
 
-    def _largest(self, difference: Vector) -> float:
-        """Of the joints that are driven: one that has failed goes its own way, or is held by more than its motor."""
+    def _exceeds(self, threshold: float, one: Vector, other: Vector) -> bool:
+        """Whether a joint that is driven differs by more: one that has failed goes its own way, or is held by more than
+        its motor."""
+        if threshold == 0.0:
+            return False
+        difference = one - other
         if np.count_nonzero(self.fault):
             difference[cannot_drive(self.fault)] = 0.0
-        return float(np.abs(difference).max())
+        return bool(np.abs(difference).max() > threshold)
 
 
 def holding_force(arm: Arm, q: Vector) -> Vector:

@@ -28,11 +28,16 @@ def write_page(description: Element, ports: Sequence[Port], picture: str) -> str
         '(<a href="licenses/license.txt">text</a>). State can be saved, restored and serialised. Outputs change in a '
         "step only, never when an input is set.</p>",
     ]
-    for role in (Role.INPUT, Role.OUTPUT, Role.PARAMETER):
-        rows = [_row(port) for port in ports if port.role is role]
-        if rows:
-            head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
-            parts.append(f"<h2>{role.name.capitalize()}s</h2><table><tr>{head}</tr>{''.join(rows)}</table>")
+    head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
+    groups = {
+        "Inputs": [port for port in ports if port.role is Role.INPUT],
+        "Outputs": [port for port in ports if port.role is Role.OUTPUT],
+        "Parameters": [port for port in ports if port.role is Role.PARAMETER and not port.tunable],
+        "Tunable parameters, which may be set between steps": [port for port in ports if port.tunable],
+    }
+    for title, group in groups.items():
+        if group:
+            parts.append(f"<h2>{title}</h2><table><tr>{head}</tr>{''.join(map(_row, group))}</table>")
     return "\n".join([*parts, "</body></html>\n"])
 
 

@@ -7,7 +7,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element
 
 import numpy as np
 from simloop.drivers.axes import default_axes, read_axes
@@ -32,6 +31,8 @@ _CONDITIONS = ", ".join(f"{condition.value} {condition.name.lower().replace('_',
 class RobotUnit(Slave):
     """Initialising it connects and switches the robot on, its first step opens the brakes; when it is terminated, let
     go, or anything fails, the robot is stopped. Steps must be of `cycle` s."""
+
+    keeps_state = False
 
     def __init__(self, instance_name: str, resources: str, ports: Sequence[Port]) -> None:
         self._max_speed, self._gate_name = read_max_speed(resources), read_gate(resources)
@@ -99,10 +100,6 @@ class RobotUnit(Slave):
 
     def restore(self, state: UnitState) -> None:
         raise ValueError(f"{self.instance_name} is a real robot: it cannot be rolled back")
-
-    def to_xml(self, model_options: dict[str, str] | None = None) -> Element:
-        no_state = {"canGetAndSetFMUstate": "false", "canSerializeFMUstate": "false"}
-        return super().to_xml({**no_state, **(model_options or {})})
 
     def _tell(self) -> None:
         report, robot = self._report, self._robot

@@ -20,6 +20,7 @@ from simloop.fmus import serve, start_script
 from simloop.fmus.collision import Collision
 from simloop.fmus.computed_torque import ComputedTorque
 from simloop.fmus.control import Control
+from simloop.fmus.description import describe
 from simloop.fmus.documentation import write_page
 from simloop.fmus.driver import CanopenRobot, EgmRobot
 from simloop.fmus.gate import Gate
@@ -133,16 +134,6 @@ def _write_resources(folder: Path, kind: str, robot: Robot, obstacles: tuple[Obs
     }
     (folder / UNIT).write_text(json.dumps(unit, indent=1, sort_keys=True), encoding="utf-8")
     (folder / MODEL).write_text(scene_mjcf(robot, obstacles), encoding="utf-8")
-
-
-def describe(kind: str, robot: Robot, slave: Slave) -> Element:
-    """The model description of a unit, but for its GUID."""
-    slave.modelName = f"simloop_{kind}"
-    description = slave.to_xml()
-    description.set("modelName", f"simloop.{robot.name}.{kind}")
-    description.set("version", this_version())
-    description.set("generationTool", f"simloop {this_version()}")
-    return description
 
 
 def document(slave: Slave, description: Element, robot: Robot) -> dict[str, bytes]:

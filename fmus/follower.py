@@ -24,8 +24,16 @@ TUNING = (
         unit="rad/s",
         start=NATURAL_FREQUENCY,
         least=0,
+        tunable=True,
     ),
-    Port("damping_ratio", Role.PARAMETER, "1 is without overshoot, less is with", start=DAMPING_RATIO, least=0),
+    Port(
+        "damping_ratio",
+        Role.PARAMETER,
+        "1 is without overshoot, less is with",
+        start=DAMPING_RATIO,
+        least=0,
+        tunable=True,
+    ),
 )
 
 
@@ -54,8 +62,8 @@ class Follower(Controller):
         super().__init__(instance_name, resources, arm, home, gains, state, **parts)
 
     def gains(self, ports: Sequence[Port]) -> dict[str, float]:
-        """The values of scalar parameters, by name."""
-        return {port.name: float(self.view(port.name)[0]) for port in ports}
+        """The values of scalar parameters that must be more than 0, by name."""
+        return {port.name: self.positive(port.name) for port in ports}
 
     def start(self) -> None:
         self.q_out[:], self.v_out[:] = self.state.q_r, self.state.v_r

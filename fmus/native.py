@@ -10,7 +10,8 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 import numpy as np
-from simloop.fmus.export import describe, document, instantiate, library_path, make_guid, write_archive
+from simloop.fmus.description import describe
+from simloop.fmus.export import document, instantiate, library_path, make_guid, write_archive
 from simloop.fmus.slave import Slave
 from simloop.models.arm import Arm
 from simloop.models.native import CollisionData, collision_data

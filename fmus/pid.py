@@ -14,7 +14,12 @@ from simloop.models.controllers import FILTER_RATIO, JointPid, PidMemory, inerti
 GAINS = (
     *TUNING,
     Port(
-        "filter_ratio", Role.PARAMETER, "Low pass of the derivative per natural frequency", start=FILTER_RATIO, least=0
+        "filter_ratio",
+        Role.PARAMETER,
+        "Low pass of the derivative per natural frequency",
+        start=FILTER_RATIO,
+        least=0,
+        tunable=True,
     ),
 )
 

@@ -64,16 +64,32 @@ class Plant(Slave):
             Port("second_intersections", Role.OUTPUT, "Steps in which a held pair entered", kind=integer, start=0),
             Port("second_depth", Role.OUTPUT, "The deepest of these", unit="m"),
             Port("second_time", Role.OUTPUT, "Time of the deepest", unit="s"),
-            Port("mass_error", Role.PARAMETER, "Every mass and inertia is 1 + mass_error times the model's"),
-            Port("noise", Role.PARAMETER, "Standard deviation of the measured position, m or rad", least=0),
+            Port(
+                "mass_error",
+                Role.PARAMETER,
+                "Every mass and inertia is 1 + mass_error times the model's; it must be greater than -1",
+                least=-1,
+                tunable=True,
+            ),
+            Port(
+                "noise", Role.PARAMETER, "Standard deviation of the measured position, m or rad", least=0, tunable=True
+            ),
             Port("seed", Role.PARAMETER, "Seed of the measurement noise", kind=integer, start=0, least=0),
-            Port("fault_size", Role.PARAMETER, "What a fault of that joint comes to: N, N.m, m or rad", n, least=0),
+            Port(
+                "fault_size",
+                Role.PARAMETER,
+                "What a fault of that joint comes to: N, N.m, m or rad",
+                n,
+                least=0,
+                tunable=True,
+            ),
             Port(
                 "restitution",
                 Role.PARAMETER,
                 "Contact by events: speed after an impact, as a part of that before",
                 least=0,
                 most=1,
+                tunable=True,
             ),
             Port("gear_stiffness", Role.PARAMETER, "Of an elastic gear, N.m/rad or N/m; 0 is rigid", n, least=0),
             Port("gear_damping", Role.PARAMETER, "Of an elastic gear, N.m.s/rad or N.s/m", n, least=0),
@@ -98,15 +114,13 @@ class Plant(Slave):
     def prepare(self) -> None:
         self._sigma = self.not_negative("noise")
         self.not_negative("seed")
-        for name in ("fault_size", "gear_stiffness", "gear_damping"):
-            if np.any(self.view(name) < 0.0):
-                raise ValueError(f"{self.instance_name}.{name} is {self.view(name)}; it must not be negative")
-        stiffness, damping = self.view("gear_stiffness"), self.view("gear_damping")
+        self.none_negative("fault_size")
+        stiffness, damping = self.none_negative("gear_stiffness"), self.none_negative("gear_damping")
         self._plant = RobotPlant(
             self._mjcf,
-            mass_error=float(self.view("mass_error")[0]),
+            mass_error=self.number("mass_error", lambda value: value > -1.0, "it must be greater than -1"),
             contact=self.text("contact"),
-            restitution=float(self.view("restitution")[0]),
+            restitution=self.number("restitution", lambda value: 0.0 <= value <= 1.0, "it must be from 0 to 1"),
             integrator=self.text("integrator"),
             gears={i: Gear(float(stiffness[i]), float(damping[i])) for i in np.flatnonzero(stiffness).tolist()},
         )

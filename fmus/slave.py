@@ -1,8 +1,9 @@
 """The base class of every unit: vector ports on one array, all state in one dataclass, an honest description.
 
 Call order, as FMI 2.0 has it: construct, set parameters and inputs, `exit_initialization_mode` (which calls the
-unit's `prepare` and `start`), then any number of set, `do_step` (which calls the unit's `step`), get; state may be
-saved and restored between any two of these. A restored state brings its parameters with it.
+unit's `prepare` and `start`), then any number of set, `do_step` (which calls the unit's `step`, and `prepare` before it
+where a tunable parameter has changed), get; state may be saved and restored between any two of these. A restored state
+brings its parameters with it.
 """
 
 from __future__ import annotations
@@ -19,32 +20,16 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import Element, SubElement
 
 import numpy as np
 from numpy.typing import NDArray
-from pythonfmu import Boolean, Fmi2Causality, Fmi2Slave, Integer, Real, String
+from pythonfmu import Fmi2Slave
 from pythonfmu.default_experiment import DefaultExperiment
-from pythonfmu.enums import Fmi2Variability
 from simloop.fmus.resources import UNIT, this_version
 from simloop.fmus.state import UnitState, copy_into, duplicate, from_bytes, to_bytes
 
 Vector = NDArray[np.float64]
 
-# Exponents of the SI base units, as fmi2 UnitDefinitions want them. Units are written as they are spoken.
-SI_UNITS: dict[str, dict[str, int]] = {
-    "1": {},
-    "s": {"s": 1},
-    "m": {"m": 1},
-    "m/s": {"m": 1, "s": -1},
-    "m/s2": {"m": 1, "s": -2},
-    "rad": {"rad": 1},
-    "rad/s": {"rad": 1, "s": -1},
-    "N": {"kg": 1, "m": 1, "s": -2},
-    "N.m": {"kg": 1, "m": 2, "s": -2},
-    "1/kg": {"kg": -1},
-    "1/(kg.m2)": {"kg": -1, "m": -2},
-}
 # The unit of a joint's velocity, force and regularisation, by the unit of its position.
 VELOCITY = {"m": "m/s", "rad": "rad/s"}
 FORCE = {"m": "N", "rad": "N.m"}
@@ -79,7 +64,7 @@ class Port:
     `unit` is one for all elements or a sequence, one each; `start`, `least`, `most` and `nominal` likewise, the last
     three None where nothing is promised. `starts_from` names the inputs and parameters that an output's first value
     depends on. After that outputs change in steps only. An input that is not `finite` may be set to NaN or infinity,
-    which the unit then answers for.
+    which the unit then answers for. A number that is a `tunable` parameter may be set between steps too.
     """
 
     name: str
@@ -94,11 +79,20 @@ class Port:
     most: Any = None
     nominal: Any = None
     finite: bool = True
+    tunable: bool = False
 
     @property
     def access(self) -> int:
         """Its byte in the shell's access table."""
-        return self.kind.value | self.role.value | (0 if self.finite else ANY_NUMBER)
+        settable = Role.INPUT if self.tunable else self.role
+        return self.kind.value | settable.value | (0 if self.finite else ANY_NUMBER)
+
+    @property
+    def variability(self) -> str:
+        """When its value may change, spelled as FMI 2.0 does."""
+        if self.role is Role.PARAMETER:
+            return "tunable" if self.tunable else "fixed"
+        return "continuous" if self.kind is Kind.REAL else "discrete"
 
     def elements(self) -> list[str]:
         return [self.name] if self.size is None else [f"{self.name}[{i + 1}]" for i in range(self.size)]
@@ -119,7 +113,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Variable:
-    """A scalar variable as a host sees it; causality and type are spelled as FMI 2.0 does.
+    """A scalar variable as a host sees it; causality, type and variability are spelled as FMI 2.0 does.
 
     No output depends on an input directly: outputs change in steps only.
     """
@@ -129,6 +123,7 @@ class Variable:
     type: str
     unit: str
     reference: int
+    variability: str
     dependencies: tuple[str, ...] = ()
 
 
@@ -137,13 +132,15 @@ class Slave(Fmi2Slave):
 
     author = None
     license = "Apache-2.0"
+    keeps_state = True
+    """Whether its state can be saved, restored and serialised."""
 
     def __init__(self, instance_name: str, resources: str, ports: Sequence[Port], state: type[UnitState], **parts: Any):
         """`parts` are the first values of the fields of `state` beyond those of UnitState."""
         super().__init__(instance_name=instance_name, resources=resources)
         numbers = [port for port in ports if port.kind is not Kind.STRING]
-        # What may be NaN stands first and parameters last, so that each is a slice.
-        numbers.sort(key=lambda port: (port.finite, port.role is Role.PARAMETER))
+        # What may be NaN stands first and parameters last, of these the tunable ones, so that each is a slice.
+        numbers.sort(key=lambda port: (port.finite, port.role is Role.PARAMETER, port.tunable))
         texts = [port for port in ports if port.kind is Kind.STRING]
         self.descriptions = tuple(numbers + texts)
         self._text_parameters = [i for i, port in enumerate(texts) if port.role is Role.PARAMETER]
@@ -166,13 +163,16 @@ class Slave(Fmi2Slave):
         signals = sum(port.role is not Role.PARAMETER for _, port, _, _ in self._variables[:count])
         self._parameters = slice(signals, count)
         self._prepared: tuple[bytes, list[str]] | None = None
+        # The tunable parameters as they are and as `prepare` last saw them; comparing the two allocates nothing.
+        tunable = self.ports[count - sum(port.tunable for _, port, _, _ in self._variables) :]
+        self._tunable, self._tuned = tunable.data, tunable.copy().data
         self.start_time = 0.0
         self.default_experiment = DefaultExperiment(start_time=0.0, stop_time=1.0, step_size=0.005)
         self._blank = duplicate(self.state)
 
     @abstractmethod
     def prepare(self) -> None:
-        """Build the model from the parameters, touching neither state nor other ports."""
+        """Build the model from the parameters, touching neither state nor ports; also between two steps."""
 
     @abstractmethod
     def start(self) -> None:
@@ -191,17 +191,26 @@ class Slave(Fmi2Slave):
 
     def not_negative(self, name: str) -> float:
         """The value of a scalar parameter that must be 0 or more."""
-        return self._number(name, allowed=lambda value: value >= 0.0, rule="it must not be negative")
+        return self.number(name, allowed=lambda value: value >= 0.0, rule="it must not be negative")
 
     def positive(self, name: str) -> float:
         """The value of a scalar parameter that must be more than 0."""
-        return self._number(name, allowed=lambda value: value > 0.0, rule="it must be greater than 0")
+        return self.number(name, allowed=lambda value: value > 0.0, rule="it must be greater than 0")
 
-    def _number(self, name: str, allowed: Callable[[float], bool], rule: str) -> float:
+    def number(self, name: str, allowed: Callable[[float], bool], rule: str) -> float:
+        """The value of a scalar parameter that must be allowed; `rule` says in words what is."""
         value = float(self.view(name)[0])
         if not allowed(value):
             raise ValueError(f"{self.instance_name}.{name} is {value:g}; {rule}")
         return value
+
+    def none_negative(self, name: str) -> Vector:
+        """The values of a vector parameter that must be 0 or more each, as a live slice."""
+        values = self.view(name)
+        if np.any(values < 0.0):
+            first = int(np.argmax(values < 0.0))
+            raise ValueError(f"{self.instance_name}.{name}[{first + 1}] is {values[first]:g}; it must not be negative")
+        return values
 
     def one_of(self, name: str, choices: Iterable[str]) -> str:
         """The value of a text parameter that must be one of `choices`."""
@@ -216,7 +225,7 @@ class Slave(Fmi2Slave):
     def variables(self) -> list[Variable]:
         """Every scalar variable, by value reference."""
         return [
-            Variable(name, port.role.name.lower(), port.kind.name.capitalize(), unit, reference)
+            Variable(name, port.role.name.lower(), port.kind.name.capitalize(), unit, reference, port.variability)
             for reference, (name, port, unit, _) in enumerate(self._variables)
         ]
 
@@ -236,6 +245,8 @@ class Slave(Fmi2Slave):
             raise ValueError(f"{self.instance_name}: a step was asked for before the unit was initialised")
         if not step_size > 0.0:
             raise ValueError(f"{self.instance_name}: the step size is {step_size}; it must be greater than 0")
+        if self._tunable != self._tuned:
+            self._retune()
         # What overflows is found below, by name; numpy's own warnings would go to the host's terminal.
         with np.errstate(all="ignore"):
             self.step(current_time, step_size)
@@ -326,6 +337,16 @@ class Slave(Fmi2Slave):
         self._prepared = None
         self.prepare()
         self._prepared = self._given_by(self.state)
+        self._tuned[:] = self._tunable
+
+    def _retune(self) -> None:
+        """Take in the tunable parameters; those that are refused go back to what they were."""
+        try:
+            self._prepare_anew()
+        except ValueError:
+            self._tunable[:] = self._tuned
+            self._prepare_anew()
+            raise
 
     def _fmu_state_to_bytes(self, state: UnitState) -> bytes:
         return to_bytes(state)
@@ -333,84 +354,6 @@ class Slave(Fmi2Slave):
     def _fmu_state_from_bytes(self, data: bytes) -> UnitState:
         state: UnitState = from_bytes(data, self._blank, self._first_finite)
         return state
-
-    def to_xml(self, model_options: dict[str, str] | None = None) -> Element:
-        """The model description, without GUID and date, which the exporter decides."""
-        self.vars.clear()
-        for name, port, _, start in self._variables:
-            self.register_variable(_scalar(name, port, start))
-        options = {
-            "canGetAndSetFMUstate": "true",
-            "canSerializeFMUstate": "true",
-            "needsExecutionTool": "true",
-        }
-        root: Element = super().to_xml({**options, **(model_options or {})})
-        root.attrib.pop("generationDateAndTime", None)
-        root.attrib.pop("guid", None)
-        self._write_units(root)
-        self._write_dependencies(root)
-        return root
-
-    def _write_units(self, root: Element) -> None:
-        used = sorted({unit for _, port, unit, _ in self._variables if port.kind is Kind.REAL})
-        definitions = Element("UnitDefinitions")
-        for unit in used:
-            exponents = {base: str(power) for base, power in SI_UNITS[unit].items()}
-            SubElement(SubElement(definitions, "Unit", name=unit), "BaseUnit", exponents)
-        after = [child.tag for child in root].index("CoSimulation") + 1
-        root.insert(after, definitions)
-        variables = root.find("ModelVariables")
-        assert variables is not None
-        for element, (_, port, unit, start) in zip(variables, self._variables, strict=True):
-            if port.kind is Kind.REAL:
-                element[0].set("unit", unit)
-                if port.role is not Role.OUTPUT:
-                    element[0].set("start", repr(float(start)))
-        self._write_limits(variables)
-
-    def _write_limits(self, variables: Element) -> None:
-        words = {"least": "min", "most": "max", "nominal": "nominal"}
-        limits = [
-            {word: port.each(getattr(port, field)) for field, word in words.items()} for port in self.descriptions
-        ]
-        places = [(each, i) for each, port in zip(limits, self.descriptions, strict=True) for i in range(port.count)]
-        for element, (each, i), (_, port, _, _) in zip(variables, places, self._variables, strict=True):
-            for word, values in each.items():
-                if values[i] is not None and math.isfinite(values[i]):
-                    real = port.kind is Kind.REAL
-                    element[0].set(word, repr(float(values[i])) if real else str(int(values[i])))
-
-    def _write_dependencies(self, root: Element) -> None:
-        structure = root.find("ModelStructure")
-        assert structure is not None
-        structure.clear()
-        outputs = SubElement(structure, "Outputs")
-        initial = SubElement(structure, "InitialUnknowns")
-        for index, (_, port, _, _) in enumerate(self._variables):
-            if port.role is Role.OUTPUT:
-                for node, names in ((outputs, ()), (initial, port.starts_from)):
-                    known = sorted(i for name in names for i in self._indices(name))
-                    attributes = {"index": str(index + 1), "dependencies": " ".join(map(str, known))}
-                    SubElement(node, "Unknown", attributes)
-
-    def _indices(self, name: str) -> list[int]:
-        """Positions of a port's elements in the model description, from 1."""
-        place = self._slices[name]
-        return list(range(place.start + 1, place.stop + 1))
-
-
-def _scalar(name: str, port: Port, start: Any) -> Any:
-    kind = {Kind.REAL: Real, Kind.INTEGER: Integer, Kind.BOOLEAN: Boolean, Kind.STRING: String}[port.kind]
-    variability = Fmi2Variability.continuous if port.kind is Kind.REAL else Fmi2Variability.discrete
-    if port.role is Role.PARAMETER:
-        variability = Fmi2Variability.fixed
-    common = {
-        "causality": Fmi2Causality[port.role.name.lower()],
-        "variability": variability,
-        "description": port.description,
-        "getter": lambda: start,
-    }
-    return kind(name, **common) if port.role is Role.OUTPUT else kind(name, start=start, **common)
 
 
 def misfit(resources: str) -> str:

@@ -33,7 +33,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Variable:
-    """A scalar variable; causality and type are spelled as its file does, unit is None where none is declared.
+    """A scalar variable; causality, type and variability are spelled as its file does, unit is None where none is
+    declared.
 
     An element of an FMI 3.0 array has the `reference` of the array, which has `size` elements, this one at `index` from
     0, row by row. `items` are the names and values of an enumeration. `low` and `high` are its declared range.
@@ -246,4 +247,6 @@ def _as_variable(v: Any) -> Variable:
     """A plain unit's own variable as the master's."""
     if isinstance(v, Variable):
         return v
-    return Variable(v.name, v.causality, v.type, v.unit, v.reference, dependencies=v.dependencies)
+    return Variable(
+        v.name, v.causality, v.type, v.unit, v.reference, variability=v.variability, dependencies=v.dependencies
+    )

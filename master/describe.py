@@ -72,7 +72,8 @@ def _type_of(v: Variable) -> str:
     start = "" if v.start is None else f" = {v.start.hex() if isinstance(v.start, bytes) else v.start}"
     unit = f" {v.unit}" if v.unit not in (None, "1") else ""
     items = " of " + ", ".join(name for name, _ in v.items) if v.items else ""
-    return f"{v.type}{items}{start}{unit}"
+    tunable = ", tunable" if v.variability == "tunable" else ""
+    return f"{v.type}{items}{start}{unit}{tunable}"
 
 
 def _yes(flag: object) -> str:

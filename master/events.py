@@ -24,12 +24,11 @@ ZENO_COUNT, ZENO_SPAN = 20, 1000.0
 
 
 class Values:
-    """What an action may read and write: `values["ball.v"]`, `values["ball.kick"] = 1.0`. Only a parameter or an input
-    that no connection drives can be written; whether a unit takes it while it runs is the unit's own affair."""
+    """What an action may read and write: `values["ball.v"]`, `values["ball.kick"] = 1.0`. Only a tunable parameter or
+    an input that no connection drives can be written."""
 
     def __init__(self, system: System) -> None:
         self._system = system
-        self._free = set(system.undriven_inputs())
 
     def __getitem__(self, name: str) -> Value:
         component, (variable, *others) = self._system.resolve(name)
@@ -38,13 +37,8 @@ class Values:
         return component.get(variable)
 
     def __setitem__(self, name: str, value: Value) -> None:
-        component, names = self._system.resolve(name)
+        component, names = self._system.resolve_writable(name)
         for each in names:
-            variable = component.variables[each]
-            if variable.causality == "output" or (
-                variable.causality == "input" and (component.name, each) not in self._free
-            ):
-                raise WiringError(f"an event cannot write {component.name}.{each}: it is an output or driven by one")
             component.set(each, value)
 
 

@@ -18,6 +18,7 @@ class FunctionComponent:
     came, s, where that is less.
 
     `inputs`, `outputs`, `parameters` and `states` give each variable its first value; a state is seen by no one else.
+    Parameters are tunable: a step finds what was written last.
     `update(values)` computes the outputs that depend on inputs directly: it is called before outputs are read.
     `dependencies` says which inputs, by output; with `update` and nothing said it is all of them. With
     `input_derivatives` the step finds the derivatives of an input `u` as `u'` and `u''`, zero unless set for it.
@@ -52,7 +53,10 @@ class FunctionComponent:
                 needs = None if known is None or causality != "output" else tuple(known.get(variable, ()))
                 place = len(variables)
                 kind = kinds.get(variable, "Real")
-                variables[variable] = Variable(variable, causality, kind, None, place, dependencies=needs)
+                changes = "tunable" if causality == "parameter" else "continuous"
+                variables[variable] = Variable(
+                    variable, causality, kind, None, place, variability=changes, dependencies=needs
+                )
         self.variables: Mapping[str, Variable] = variables
         self._values: Numbers = {k: float(v) for group in (*groups.values(), states or {}) for k, v in group.items()}
         self._rates = [f"{u}{mark}" for u in groups["input"] for mark in ("'", "''")[:input_derivatives]]

@@ -30,7 +30,7 @@ SLIVER = 1e-12
 
 @dataclass(frozen=True)
 class TimedWrite:
-    """Set an undriven number to a value in the first macro step that starts at or after `time` s.
+    """Set a free input or a tunable parameter to a value in the first macro step that starts at or after `time` s.
 
     Of two writes at one time the later in the list wins.
     """
@@ -182,12 +182,11 @@ class _Loop:
 def check_writes(
     system: System, writes: Sequence[TimedWrite], scheduled: Sequence[tuple[str, str]], end: Fraction
 ) -> None:
-    """Each must be of a free input and of a value that it takes, and lie within the run."""
-    free = set(system.undriven_inputs()) - set(scheduled)
+    """Each must be of a free input or a tunable parameter and of a value that it takes, and lie within the run."""
     for write in writes:
-        component, names = system.resolve(write.name)
-        if any((component.name, name) not in free for name in names):
-            raise WiringError(f"{write.name} cannot be written at {float(write.time)} s: it is not a free input")
+        component, names = system.resolve_writable(write.name)
+        if any((component.name, name) in scheduled for name in names):
+            raise WiringError(f"{write.name} is written by the schedule, nothing else can write it")
         if not 0 <= write.time < end:
             raise SimloopError(f"{write.name} cannot be written at {float(write.time)} s: the run is from 0 to {end} s")
         for name in names:

@@ -150,6 +150,34 @@ class System:
         scalars = {f"{c}.{v}" for c, component in self.components.items() for v in component.variables}
         return scalars | {name.partition("[")[0] for name in scalars}
 
+    def writable(self) -> list[tuple[str, str]]:
+        """What may be written while a run goes on: inputs that nothing drives, and tunable parameters."""
+        return [
+            (component.name, name)
+            for component in self.components.values()
+            for name in component.variables
+            if not self._why_not_written(component, name)
+        ]
+
+    def resolve_writable(self, name: str) -> tuple[Component, list[str]]:
+        """As `resolve`, for what is `writable`; another name is refused with the reason."""
+        component, names = self.resolve(name)
+        for each in names:
+            why = self._why_not_written(component, each)
+            if why:
+                raise WiringError(f"{component.name}.{each} cannot be written while a run goes on: {why}")
+        return component, names
+
+    def _why_not_written(self, component: Component, name: str) -> str:
+        variable, driver = component.variables[name], self._drivers.get((component.name, name))
+        if driver is not None:
+            return f"it is driven by {driver}"
+        if variable.causality not in ("input", "parameter"):
+            return f"its causality is {variable.causality}, so it is not a free input or a tunable parameter"
+        if variable.causality == "parameter" and variable.variability != "tunable":
+            return "it is a parameter that is fixed at the start; set it before that (System.set, or --set)"
+        return ""
+
     def between(self, source: str, target: str) -> list[Connection]:
         """The connections from one component to another, in the order they were made."""
         edges = self.graph.get_edge_data(source, target, default={})

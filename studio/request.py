@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +10,7 @@ from simloop.master import Lateness, SimloopError, TimedWrite
 from simloop.master.component import Value
 from simloop.master.seconds import exact_seconds
 from simloop.studio.real_robot import robot_settings
-from simloop.studio.scenario import Figure, Outcome, Scenario, Settings
+from simloop.studio.scenario import Figure, Outcome, Scenario, Settings, port_of
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,12 @@ class Request:
     def seconds(self) -> Fraction:
         return exact_seconds("duration", self.duration) if self.duration is not None else self.scenario.duration
 
-    def all_writes(self) -> tuple[TimedWrite, ...]:
+    def all_writes(self, held: Iterable[str] = ()) -> tuple[TimedWrite, ...]:
         """What a replayed person, the scenario and then the user writes on the way; of the scenario's, what a shorter
-        run does not reach is left out."""
+        run does not reach is left out, and so are writes of what is `held`."""
         own = (write for write in self.scenario.writes(float(self.h)) if write.time < self.seconds)
-        return (*self.replayed, *own, *self.writes)
+        left_out = set(map(port_of, held))
+        return tuple(write for write in (*self.replayed, *own, *self.writes) if port_of(write.name) not in left_out)
 
     def parameters(self) -> Settings:
         seed = {} if self.seed is None else {"plant.seed": self.seed}

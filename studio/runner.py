@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -119,7 +119,8 @@ def _run_all(
     others: dict[str, tuple[Result, Parameters]] = {}
     for variant in scenario.variants(parameters, h) if whole else ():
         try:
-            other, changed, error = _run_once(request, {**settings, **variant.changes}, make, watch)
+            changes = variant.changes
+            other, changed, error = _run_once(request, {**settings, **changes}, make, watch, held=changes)
         except UnitError as refused:
             error = refused
             whole = False
@@ -128,7 +129,8 @@ def _run_all(
         if not whole:
             break
         others[variant.label] = (other, changed)
-    outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control, request.plant)
+    written = tuple(write.name for write in request.all_writes())
+    outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control, request.plant, written)
     figures = scenario.judge(outcome) if whole else {}
     status = "complete" if whole else "failed" if error else "interrupted"
     lateness = None if pace is None else pace.lateness()
@@ -190,9 +192,10 @@ def _run_once(
     watch: Watch,
     pace: Pace | None = None,
     live: Live | None = None,
+    held: Iterable[str] = (),
 ) -> tuple[Result, Parameters, SimloopError | None]:
     """One run, with its parameters by full name; a unit that fails on the way, or a deadline that is missed in a strict
-    run, gives the record up to there."""
+    run, gives the record up to there. What is `held` is not written on the way."""
     system = System()
     try:
         assemble(system, request.scenario, settings, make, request.plant)
@@ -208,7 +211,7 @@ def _run_once(
                 schedule,
                 step=request.h,
                 duration=request.seconds,
-                writes=request.all_writes(),
+                writes=request.all_writes(held),
                 keep_going=keep_going,
                 pace=pace,
                 account=account,

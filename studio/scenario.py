@@ -60,6 +60,11 @@ class Figure:
         return abs(self.value - self.expected) <= self.tolerance * abs(self.expected)
 
 
+def port_of(name: str) -> str:
+    """The whole vector's name, where it is that of an element."""
+    return name.partition("[")[0]
+
+
 @dataclass(frozen=True)
 class Variant:
     """A run of the scenario with some parameters changed, to compare with."""
@@ -84,20 +89,24 @@ class Outcome:
     """Which unit controlled: a key of simloop.fmus.export.UNITS."""
     plant: str = "plant"
     """Which unit was the plant: a real robot is one of simloop.fmus.export.DRIVERS."""
+    written: tuple[str, ...] = ()
+    """What was written on the way, by full name; `parameters` do not know of it."""
 
     def number(self, name: str, otherwise: float = 0.0) -> float:
         """A parameter's value, or the unit's own start value when it was not set."""
         return float(self.parameters.get(name, otherwise))
 
     def disturbed(self) -> bool:
-        """Whether something other than the control simulation and a mass error comes between plan and plant."""
+        """Whether something other than the control simulation and one mass error comes between plan and plant."""
         if self.control != "control" or self.plant != "plant":
             return True
         disturbing = ("plant.noise", "control.sigma", "plant.gear_stiffness")
-        soft = any(value and name.split("[")[0] in disturbing for name, value in self.parameters.items())
+        soft = any(value and port_of(name) in disturbing for name, value in self.parameters.items())
+        tuned = any(port_of(name) in (*disturbing, "plant.mass_error") for name in self.written)
         other = {"plant.contact": "none", "plant.integrator": "euler"}
         unlike = any(self.parameters.get(name, usual) != usual for name, usual in other.items())
-        return soft or unlike or any(bool(self.result.vector(name).any()) for name in ("plant.f_ext", "plant.fault"))
+        pushed = any(bool(self.result.vector(name).any()) for name in ("plant.f_ext", "plant.fault"))
+        return soft or tuned or unlike or pushed
 
 
 @dataclass(frozen=True)

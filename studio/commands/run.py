@@ -81,7 +81,7 @@ class Words(NamedTuple):
     "writes",
     multiple=True,
     metavar="TIME:NAME=VALUE",
-    help="Set a free input at a time, such as 1.5:plant.f_ext=20.",
+    help="Set a free input or a tunable parameter at a time, such as 1.5:plant.f_ext=20.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; runs/SCENARIO unless given.")
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")

@@ -55,7 +55,7 @@ def graph_command(system: str, out: Path | None) -> None:
 @click.option("--step", default="1/200", show_default=True, help="Macro step in s that the package will ask for.")
 @click.option("--duration", help="Length of the default experiment in s; the scenario's own unless given.")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter, as run does.")
-@click.option("--at", "writes", multiple=True, metavar="TIME:NAME=VALUE", help="Set a free input at a time, likewise.")
+@click.option("--at", "writes", multiple=True, metavar="TIME:NAME=VALUE", help="Set something at a time, as run does.")
 def export_ssp_command(
     scenario: str,
     robot: str | None,

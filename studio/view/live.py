@@ -118,14 +118,14 @@ class Live:
         """What `run` asks before each macro step; `account` is the run's. Waits, before anything moves, for someone who
         could miss the start."""
         self._system, self._h, self._dt, self._account = system, h, float(h), account
-        self._free = {f"{component}.{variable}" for component, variable in system.undriven_inputs()}
         self._last: dict[str, float] = {}
         self._held: dict[str, Held] = {}
         self.writes.clear()
         self.again, self.finished = None, False
         self._bind_shown()
         notice = "" if self._words.get("ended") else self._words.get("notice", "")
-        self.tell(notice, parameters=dict(parameters), at_once=[name for name in parameters if name in self._free])
+        writable = {f"{component}.{variable}" for component, variable in system.writable()}
+        self.tell(notice, parameters=dict(parameters), at_once=[name for name in parameters if name in writable])
         self._words["ended"] = False
         self._next_look = self._next_show = 0.0
         self._done, self._rate_from = 0, (time.monotonic(), 0)
@@ -287,22 +287,24 @@ class Live:
             self._write(self._held.pop(key).release)
 
     def _write(self, values: Mapping[str, Any]) -> None:
-        """Set free inputs before the next macro step and remember it; what no input takes is told and left out."""
+        """Set free inputs and tunable parameters before the next macro step and remember it; what cannot be is told and
+        left out."""
         for name, value in values.items():
-            component, _, variable = name.partition(".")
-            if name not in self._free:
-                self.tell(f"{name} cannot be written: it is not a free input")
-                continue
-            unit = self._system.components[component]
             try:
-                number = _within(component, unit.variables[variable], value)
+                component, variables = self._system.resolve_writable(name)
+                numbers = [_within(component.name, component.variables[each], value) for each in variables]
             except SimloopError as error:
                 self.tell(str(error))
                 continue
-            if self._last.get(name) != number:
-                unit.set(variable, number)
-                self._last[name] = number
-                self.writes.append(TimedWrite(self._done * self._h, name, number))
+            for each, number in zip(variables, numbers, strict=True):
+                self._set(component, each, number)
+
+    def _set(self, component: Component, variable: str, number: float) -> None:
+        name = f"{component.name}.{variable}"
+        if self._last.get(name) != number:
+            component.set(variable, number)
+            self._last[name] = number
+            self.writes.append(TimedWrite(self._done * self._h, name, number))
 
 
 def _within(component: str, variable: Variable, value: object) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from simloop.fmus.export import CONTROLLERS, UNITS
-from simloop.master import Claimed, FmuComponent
+from simloop.master import Claimed, Component, FmuComponent
 from simloop.models.robot import Robot
 
 from tests.models.test_arm import THREE_LINKS
@@ -16,7 +16,7 @@ ARM = Robot("three", THREE_LINKS, tools=("tip",), home=(0.1, 0.2, 0.03))
 H = 1 / 200
 
 
-def reals(component: FmuComponent, causality: str) -> list[str]:
+def reals(component: Component, causality: str) -> list[str]:
     return [v.name for v in component.variables.values() if v.causality == causality and v.type == "Real"]
 
 
@@ -37,7 +37,7 @@ def open_unit(kind: str, path: Path) -> FmuComponent:
     return component
 
 
-def drive(component: FmuComponent, k: int) -> None:
+def drive(component: Component, k: int) -> None:
     """Inputs of step k: some numbers, the same for the same k."""
     rng = np.random.default_rng(k)
     names = reals(component, "input")
@@ -45,7 +45,7 @@ def drive(component: FmuComponent, k: int) -> None:
     component.step(k * H, H)
 
 
-def outputs(component: FmuComponent) -> bytes:
+def outputs(component: Component) -> bytes:
     numbers = [v.name for v in component.variables.values() if v.causality == "output" and v.type != "String"]
     values = np.zeros(len(numbers))
     component.reader(numbers, values)()

@@ -28,7 +28,7 @@ def test_a_host_that_breaks_the_rules_gets_an_error_and_no_crash(units: dict[str
     variables = component.variables
     for name, problem in (
         ("q[1]", "output"),
-        ("mass_error", "fixed parameter"),
+        ("gear_stiffness[1]", "fixed parameter"),
         ("seed", "not a variable of type Real"),
     ):
         assert raw_set_real(component, variables[name].reference) == error

@@ -11,6 +11,7 @@ from simloop.master import (
     CannotRollBackError,
     Event,
     FixedPoint,
+    FmuComponent,
     FunctionComponent,
     Located,
     Retry,
@@ -103,11 +104,13 @@ def test_the_first_of_several_events_in_one_step_comes_first_and_all_come() -> N
     assert [event.time for event in result.account.events] == pytest.approx([0.2, 0.5, 0.8], abs=1e-8)
 
 
-def test_what_an_action_may_not_touch_is_told() -> None:
-    for name, said in (("ramp.y", "output"), ("flight.v_after", "driven")):
+def test_what_an_action_may_not_touch_is_told(native: NativeUnits) -> None:
+    for name, said in (("ramp.y", "output"), ("flight.v_after", "driven"), ("springs.k", "fixed at the start")):
         system = bouncing_ball()
         system.add(ramp())
+        system.add(FmuComponent("springs", native["springs"]))
         system.set("ramp.rate", 1.0)
+        system.set("springs.F", 0.0)
 
         def act(values: Values, name: str = name) -> None:
             values[name] = 1.0

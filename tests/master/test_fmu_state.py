@@ -187,7 +187,7 @@ def test_a_unit_in_words_tells_its_verdict(native: NativeUnits) -> None:
     told = describe_unit(native["springs"]).splitlines()
     assert told[1] == "FMI 3.0 co-simulation, GUID springs"
     assert told[3] == "state check: exact, written state: exact"
-    assert "  turn[5]    Float64 = 1.0" in told
+    assert "  turn[5]    Float64 = 1.0, tunable" in told
 
 
 def test_what_is_wrong_with_a_unit_is_listed(native: NativeUnits) -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from simloop.master import (
     CannotRollBackError,
+    FmuComponent,
+    FunctionComponent,
     NameNotFoundError,
     ObjectComponent,
     Restore,
@@ -22,6 +25,7 @@ from simloop.master import (
 )
 
 from tests.master.function_unit import FunctionUnit
+from tests.units.build import NativeUnits
 
 
 def counting() -> FunctionUnit:
@@ -242,6 +246,32 @@ def test_a_write_to_what_is_not_a_free_input_or_outside_the_run_is_refused_befor
         with pytest.raises(SimloopError, match=said):
             run(system, (Step("a"),), step=1, duration=1, writes=[TimedWrite(Fraction(time), name, value)])
     assert unit.calls == []
+
+
+def test_tunable_parameters_of_a_foreign_unit_are_written_and_fixed_ones_refused(native: NativeUnits) -> None:
+    """FMI 3.0, `turned` is `turn` times (x[1], x[2], 1): twice the first, and 7 more, from 0.5 s on."""
+
+    def springs() -> System:
+        system = System([FmuComponent("springs", native["springs"])])
+        system.set("springs.F", 0.0)
+        return system
+
+    writes = [TimedWrite(Fraction(1, 2), f"springs.turn[{i}]", value) for i, value in ((1, 2.0), (6, 7.0))]
+    result = run(springs(), (Step("springs"),), step="1/10", duration=1, writes=writes)
+    x, turned, later = result.vector("springs.x"), result.vector("springs.turned"), result["time"] > 0.55
+    np.testing.assert_array_equal(turned, np.where(later[:, None], x * (2.0, 1.0) + (0.0, 7.0), x))
+    fixed = TimedWrite(Fraction(1, 2), "springs.k", 1.0)
+    with pytest.raises(WiringError, match=r"springs.k cannot be written while a run goes on: .* fixed at the start"):
+        run(springs(), (Step("springs"),), step="1/10", duration=1, writes=[fixed])
+
+
+def test_a_step_of_a_function_finds_the_parameter_that_was_written_last() -> None:
+    def step(values: dict[str, float], time: float, h: float) -> None:
+        values["y"] += h * values["rate"]
+
+    system = System([FunctionComponent("ramp", step, outputs={"y": 0.0}, parameters={"rate": 1.0})])
+    writes = [TimedWrite(Fraction(2), "ramp.rate", -3.0)]
+    assert run(system, (Step("ramp"),), step=1, duration=4, writes=writes)["ramp.y"].tolist() == [0, 1, 2, -1, -4]
 
 
 def test_a_run_that_is_stopped_keeps_what_was_committed_and_says_so() -> None:

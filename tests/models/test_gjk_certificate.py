@@ -55,11 +55,14 @@ def test_climbing_along_edges_finds_what_looking_at_every_corner_finds(n: int) -
 
 def test_depth_is_that_of_the_explicit_minkowski_difference() -> None:
     rng = np.random.default_rng(3)
+    overlapping = 0
     for _ in range(3_000):
         A, B = ellipsoid(rng, 8), (prism(6), box(*rng.uniform(0.02, 0.3, 3)))[rng.integers(2)]
         query = set_up(rng, -rng.uniform(0.0, 0.2), A, B)
         if query.update() < 0.0:
+            overlapping += 1
             assert -query.distance == pytest.approx(qhull_depth(query), abs=1e-13)
+    assert overlapping > 1_000
 
 
 def test_distance_is_that_of_the_quadratic_program() -> None:

@@ -132,7 +132,21 @@ def test_export_and_info(tmp_path: Path) -> None:
         (["sphere-step", "--step", "soon"], "1/2000"),
         (["sphere-step", "--step", "1/7", "--duration", "1.1"], "whole number of steps"),
         (["sphere-step", "--at", "1.0"], "TIME:NAME=VALUE"),
-        (["sphere-step", "--at", "1.0:plant.q=1"], "plant.q"),
+        (["sphere-step", "--at", "1.0:plant.q=1"], "plant.q[1] cannot be written while a run goes on: its causality"),
+        (
+            ["sphere-step", "--at", "1:plant.seed=3"],
+            "plant.seed cannot be written while a run goes on: it is a parameter",
+        ),
+        (
+            ["sphere-step", "--at", "1:plant.contact=events"],
+            "fixed at the start; set it before that (System.set, or --set",
+        ),
+        (
+            ["sphere-step", "--at", "1:plant.tau=1"],
+            "plant.tau[1] cannot be written while a run goes on: it is driven by",
+        ),
+        (["sphere-step", "--at", "1:control.replay=1"], "control.replay is written by the schedule"),
+        (["sphere-step", "--at", "1:plant.mass_error=heavy"], "plant.mass_error cannot be 'heavy'"),
         (["sphere-step", "--at", "1.0:plant.f_ext=heavy"], "takes a finite number"),
         (["sphere-step", "--at", "9:plant.f_ext=1"], "from 0 to 8 s"),
         (["sphere-step", "--at", "soon:plant.f_ext=1"], "a time in s"),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet
 import pytest
+from simloop.master import TimedWrite
 from simloop.studio import scenarios
 from simloop.studio.request import Finished, Request
 from simloop.studio.runner import run_in_memory, run_to_folder
+from simloop.studio.scenario import Variant
 
 MASS_ERROR = {"plant.mass_error": 0.1}
 
@@ -73,6 +77,44 @@ def test_the_same_run_gives_the_same_bytes_and_files_give_the_numbers_of_objects
         assert recorded.tobytes() == plain[column].tobytes(), column
 
 
+def test_a_mass_error_from_2_s_on_gives_the_printed_force_difference_from_then_on(tmp_path: Path) -> None:
+    """S1, appendix A: 0.982 N at rest, mass error · m g, and none before 2 s or after 7 s. Files and objects give the
+    same bits, twice."""
+    writes = (TimedWrite(Fraction(2), "plant.mass_error", 0.1), TimedWrite(Fraction(7), "plant.mass_error", 0.0))
+    finished = [run_files(tmp_path / folder, "sphere-step", writes=writes) for folder in ("one", "two")]
+    assert (tmp_path / "one/signals.parquet").read_bytes() == (tmp_path / "two/signals.parquet").read_bytes()
+    result = finished[0].outcome.result
+    plain = run_in_memory(Request(scenarios.load("sphere-step"), writes=writes)).outcome.result
+    for column in plain.columns:
+        assert result[column].tobytes() == plain[column].tobytes(), column
+    time, difference = result["time"], result["control.tau[1]"] - result["control.tau_replay[1]"]
+    assert np.abs(difference[time <= 2.0]).max() < 1e-9
+    for first, last, a in ((2.5, 3.0, 0.1), (4.0, 6.0, -0.1), (6.7, 7.0, 0.0)):
+        part = difference[(time > first) & (time <= last)]
+        np.testing.assert_allclose(part, 0.1 * (9.82 + a), rtol=1e-5)
+    assert np.abs(difference[time > 7.5]).max() < 1e-9
+
+
+def test_figures_whose_laws_know_one_mass_error_only_inform_where_it_changes() -> None:
+    for write in (("plant.mass_error", 0.1), ("plant.noise", 1e-6), ("control.sigma[1]", 0.1)):
+        request = Request(scenarios.load("sphere-step"), writes=(TimedWrite(Fraction(2), *write),))
+        figures = run_in_memory(request).figures
+        assert {key for key, figure in figures.items() if figure.ok is not None} == set(), write
+
+
+def test_what_a_variant_changes_is_not_written_on_the_way() -> None:
+    """Compared with a run without mass error, a mass error from 1 s on is the whole difference."""
+    without = Variant("without mass error", {"plant.mass_error": 0.0})
+    scenario = replace(scenarios.load("sphere-step"), variants=lambda given, h: (without,))
+    writes = (TimedWrite(Fraction(1), "plant.mass_error", 0.1), TimedWrite(Fraction(1), "plant.f_ext[1]", 2.0))
+    outcome = run_in_memory(Request(scenario, duration="2", writes=writes)).outcome
+    other, parameters = outcome.variants["without mass error"]
+    assert parameters["plant.mass_error"] == 0.0
+    for result, expected in ((outcome.result, 0.982 - 2.0), (other, -2.0)):
+        difference = result["control.tau[1]"][-1] - result["control.tau_replay[1]"][-1]
+        assert difference == pytest.approx(expected, abs=0.02)
+
+
 def test_another_seed_gives_other_noise() -> None:
     runs = [
         run_in_memory(Request(scenarios.load("sphere-step"), duration="0.1", seed=seed, settings={"plant.noise": 1e-6}))
@@ -132,10 +174,6 @@ def test_hand_guiding_drifts_by_the_mass_error_and_the_band_cuts_it_a_hundredfol
 
 def test_a_hand_still_guides_through_the_band() -> None:
     """A push of 20 N, above the guiding force of 5 N, moves the sphere, and it stays where the hand left it."""
-    from fractions import Fraction
-
-    from simloop.master import TimedWrite
-
     push = (TimedWrite(Fraction(1), "plant.f_ext", 20.0), TimedWrite(Fraction(2), "plant.f_ext", 0.0))
     settings = {"planner.band": 5.0 / 200**2}
     request = Request(scenarios.load("sphere-guiding"), settings=settings, writes=push)

@@ -1,0 +1,95 @@
+"""What a person may write while a run goes on, with no browser: the loop's side of a view, told what to hear."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from simloop.studio import scenarios
+from simloop.studio.request import Request
+from simloop.studio.runner import run_to_folder
+from simloop.studio.session import read_session
+from simloop.studio.view.board import Board
+from simloop.studio.view.live import ABOUT, Live, Window
+
+
+class Heard:
+    """A pipe that has one thing to say each time that the loop looks, and is then closed."""
+
+    def __init__(self, *commands: dict[str, Any]) -> None:
+        self._left = [{"do": "beat", "watchers": 1}, *commands]
+        self._silent = False
+
+    def poll(self) -> bool:
+        self._silent = not self._silent
+        return self._silent
+
+    def recv(self) -> dict[str, Any]:
+        if not self._left:
+            raise EOFError
+        return self._left.pop(0)
+
+
+def watched(out: Path, commands: Heard) -> tuple[list[str], Live]:
+    """A second of the sphere by the wall clock; what was told on the way."""
+    told: list[str] = []
+
+    class Listening(Live):
+        def tell(self, notice: str, **more: Any) -> None:
+            told.append(notice)
+            super().tell(notice, **more)
+
+    def open_window(shown: Mapping[str, Sequence[str]]) -> Window:
+        board = Board(multiprocessing.get_context("spawn"), ABOUT + sum(map(len, shown.values())))
+        return Window(board, commands, lambda: True)  # type: ignore[arg-type]
+
+    live = Listening(open_window)
+    request = Request(scenarios.load("sphere-step"), duration="1/2")
+    run_to_folder(request, out, csv=False, command="test", live=live)
+    return told, live
+
+
+def test_tunable_parameters_are_written_recorded_and_replayed_to_the_same_bytes(tmp_path: Path) -> None:
+    commands = [
+        {"do": "write", "values": {"plant.mass_error": 0.1, "plant.fault[1]": 3}},
+        {"do": "write", "values": {"plant.noise": 1e-4, "plant.fault_size": 20.0}},
+        {"do": "write", "values": {"plant.noise": 1e-4}},
+    ]
+    _, live = watched(tmp_path / "live", Heard(*commands))
+    names = ["plant.mass_error", "plant.fault[1]", "plant.noise", "plant.fault_size[1]"]
+    assert [write.name for write in live.writes] == names, "what changes nothing is no write"
+    session = read_session(tmp_path / "live" / "operator.json")
+    assert session.writes == tuple(live.writes)
+    request = Request(
+        scenarios.load("sphere-step"),
+        duration=str(session.steps * session.h),
+        settings=session.parameters,
+        replayed=session.writes,
+    )
+    result = run_to_folder(request, tmp_path / "again", csv=False, command="test").outcome.result
+    one, other = (tmp_path / folder / "signals.parquet" for folder in ("live", "again"))
+    assert one.read_bytes() == other.read_bytes()
+    error = result["plant.q[1]"] - result["plant.q_true[1]"]
+    begin = float(live.writes[2].time)
+    assert not error[result["time"] <= begin].any()
+    assert np.count_nonzero(error[result["time"] > begin]) > 10
+
+
+def test_what_may_not_be_written_is_told_and_left_out(tmp_path: Path) -> None:
+    wrong = {
+        "plant.seed": (3, "fixed at the start"),
+        "plant.tau[1]": (1.0, "driven by control.tau[1]"),
+        "plant.q[1]": (1.0, "causality"),
+        "plant.nothing": (1.0, "there is no variable"),
+        "plant.noise": ("loud", "takes a finite number"),
+        "plant.mass_error": (-2.0, "must be at least -1"),
+    }
+    told, live = watched(
+        tmp_path / "live", Heard({"do": "write", "values": {name: v for name, (v, _) in wrong.items()}})
+    )
+    assert live.writes == []
+    for name, (_, said) in wrong.items():
+        assert [name in notice for notice in told if said in notice] == [True], name
