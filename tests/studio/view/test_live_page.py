@@ -39,8 +39,8 @@ def around(pixels: NDArray[np.uint8], x: float, y: float, reach: int = 60) -> ND
 def test_the_arm_is_seen_to_move_and_a_frozen_joint_holds(open_page: OpenPage, tmp_path: Path) -> None:
     with serving("run", "yumi-step", "--view", "--pace", "0.1", "--out", str(tmp_path / "run")) as (url, process):
         page = open_page(url)
-        page.wait("picture !== null && operating()")
-        page.run("find('play').dataset.paused === 'false' && find('play').click()")
+        page.wait("picture !== null && operating() && find('play').dataset.paused === 'false'")
+        page.run("find('play').click()")
         page.wait("picture[2] > 0")
         spot = spot_of(page, "[...part('tools').subarray(0, 3)]")
         before = page.pixels()
@@ -210,7 +210,9 @@ def test_a_person_goes_on_to_another_scenario_in_the_same_page(chromium: str, tm
         page = Page(chromium, url)
         page.wait("picture !== null && operating() && joints.length === 1")
         page.run("find('scenario').value = 'yumi-step'; find('scenario').dispatchEvent(new Event('change')); 0")
-        page.wait("hello.scenario === 'yumi-step' && picture !== null && operating()")
+        page.wait(
+            "document.readyState === 'complete' && hello.scenario === 'yumi-step' && picture !== null && operating()"
+        )
         page.wait("part('row')[0] > 0.1")
         assert page.run("[joints.length, find('scenario').value]") == [14, "yumi-step"]
         page.run("find('finish').click()")

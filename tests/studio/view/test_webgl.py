@@ -35,7 +35,7 @@ def test_a_scene_that_lost_its_memory_is_drawn_again(chromium: str, recorded: Pa
     """As on a tablet, when another program was in front."""
     with serving("view", str(recorded)) as (url, _):
         page = Page(chromium, url)
-        page.wait("picture !== null && operating()")
+        page.wait("picture !== null && operating() && find('play').dataset.paused")
         page.run("find('play').dataset.paused === 'false' && find('play').click()")
         page.wait("picture[2] > 0")
         page.run("scene.draw()")
