@@ -109,6 +109,7 @@ class Plant(Slave):
         self._told = slice(self._slices["held"].start, self._slices["second_time"].stop)
         self._size = self.view("fault_size")
         self._n = n
+        self._built_of: dict[str, Any] | None = None
         self._error, self._spread, self._healthy = np.zeros(n), np.zeros(n), np.zeros(n)
 
     def prepare(self) -> None:
@@ -116,14 +117,16 @@ class Plant(Slave):
         self.not_negative("seed")
         self.none_negative("fault_size")
         stiffness, damping = self.none_negative("gear_stiffness"), self.none_negative("gear_damping")
-        self._plant = RobotPlant(
-            self._mjcf,
-            mass_error=self.number("mass_error", lambda value: value > -1.0, "it must be greater than -1"),
-            contact=self.text("contact"),
-            restitution=self.number("restitution", lambda value: 0.0 <= value <= 1.0, "it must be from 0 to 1"),
-            integrator=self.text("integrator"),
-            gears={i: Gear(float(stiffness[i]), float(damping[i])) for i in np.flatnonzero(stiffness).tolist()},
-        )
+        built_of: dict[str, Any] = {
+            "mass_error": self.number("mass_error", lambda value: value > -1.0, "it must be greater than -1"),
+            "contact": self.text("contact"),
+            "restitution": self.number("restitution", lambda value: 0.0 <= value <= 1.0, "it must be from 0 to 1"),
+            "integrator": self.text("integrator"),
+            "gears": {i: Gear(float(stiffness[i]), float(damping[i])) for i in np.flatnonzero(stiffness).tolist()},
+        }
+        # Building takes some ms, which a change of noise on the way should not cost.
+        if built_of != self._built_of:
+            self._plant, self._built_of = RobotPlant(self._mjcf, **built_of), built_of
         self._elastic = bool(stiffness.any())
         self._events = self.text("contact") == "events"
         self._at_motor = self.one_of("encoder", ENCODERS) == "motor"

@@ -88,6 +88,7 @@ class RobotPlant:
 
     def look(self, state: RobotState, time: float) -> None:
         """See what touches before the first step."""
+        self._shape = self._free
         if self._shape.events is not None:
             self._shape.events.look(state.contacts, state.moves.q[self._shape.moving], time)
             self.gap = self._shape.events.gap

@@ -105,6 +105,7 @@ class Live:
         self.writes: list[TimedWrite] = []
         self._words: dict[str, Any] = {}
         self._watchers, self._heard, self._patience, self._met = 0, time.monotonic(), STARTING, False
+        self._runs, self._early = False, list[Mapping[str, Any]]()
         self._steps_left = 0
 
     def watch(
@@ -121,7 +122,7 @@ class Live:
         self._last: dict[str, float] = {}
         self._held: dict[str, Held] = {}
         self.writes.clear()
-        self.again, self.finished = None, False
+        self.again, self.finished, self._runs = None, False, False
         self._bind_shown()
         notice = "" if self._words.get("ended") else self._words.get("notice", "")
         writable = {f"{component}.{variable}" for component, variable in system.writable()}
@@ -136,14 +137,24 @@ class Live:
 
         def keep_going(done: int) -> bool:
             self._done = done
+            if not self._runs:
+                self._begin_to_obey()
             self._attend()
             return go_on(done) and not self._over()
 
         self._go_on = go_on
         return keep_going
 
+    def _begin_to_obey(self) -> None:
+        """What was asked for before the first step counts from there on, as it does when it is replayed."""
+        self._runs = True
+        early, self._early = self._early, []
+        for command in early:
+            self._obey(command, time.monotonic())
+
     def hold(self, result: Result, error: str, go_on: Callable[[int], bool]) -> None:
         """Show the end until a person finishes, begins again, or leaves."""
+        self._runs = True
         self._show_end(result)
         over = "The run is over. Reset begins it again; Finish writes its results."
         self.tell(f"{error} {over}".strip(), ended=True)
@@ -247,7 +258,11 @@ class Live:
     def _hear(self, now: float) -> None:
         try:
             while self._commands.poll():
-                self._obey(self._commands.recv(), now)
+                command = self._commands.recv()
+                if self._runs or command["do"] == "beat":
+                    self._obey(command, now)
+                else:
+                    self._early.append(command)
         except (EOFError, OSError):
             self._watchers = 0
 
@@ -287,8 +302,10 @@ class Live:
             self._write(self._held.pop(key).release)
 
     def _write(self, values: Mapping[str, Any]) -> None:
-        """Set free inputs and tunable parameters before the next macro step and remember it; what cannot be is told and
-        left out."""
+        """Set free inputs and tunable parameters before the next macro step, if there is one, and remember it; what
+        cannot be is told and left out."""
+        if self._words.get("ended"):
+            return
         for name, value in values.items():
             try:
                 component, variables = self._system.resolve_writable(name)

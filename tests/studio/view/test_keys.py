@@ -43,7 +43,7 @@ def walk(page: Tab) -> None:
 def test_a_person_steers_by_keys_and_a_typed_letter_does_not(open_page: OpenPage, tmp_path: Path) -> None:
     with serving("run", "mobile-teleop", "--view", "--out", str(tmp_path / "run")) as (url, _):
         page = open_page(url)
-        page.wait("picture !== null && operating() && gizmo.at !== null")
+        page.wait("picture !== null && operating() && status.parameters && gizmo.at !== null")
         walk(page)
         page.run("find('plan').focus(); 0")
         begin = page.run("[...part('tools').subarray(0, 3)]")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from simloop.master import Result
 from simloop.studio import scenarios
 from simloop.studio.request import Request
 from simloop.studio.runner import run_to_folder
@@ -17,15 +18,15 @@ from simloop.studio.view.live import ABOUT, Live, Window
 
 
 class Heard:
-    """A pipe that has one thing to say each time that the loop looks, and is then closed."""
+    """A pipe that has one thing to say each time that the loop looks, or all `at_once`, and is then closed."""
 
-    def __init__(self, *commands: dict[str, Any]) -> None:
+    def __init__(self, *commands: dict[str, Any], at_once: bool = False) -> None:
         self._left = [{"do": "beat", "watchers": 1}, *commands]
-        self._silent = False
+        self._silent, self._at_once = False, at_once
 
     def poll(self) -> bool:
-        self._silent = not self._silent
-        return self._silent
+        self._silent = not self._silent and not self._at_once
+        return self._silent or self._at_once
 
     def recv(self) -> dict[str, Any]:
         if not self._left:
@@ -52,6 +53,30 @@ def watched(out: Path, commands: Heard) -> tuple[list[str], Live]:
     return told, live
 
 
+def replayed_to_the_same_bytes(folder: Path) -> Result:
+    session = read_session(folder / "live" / "operator.json")
+    request = Request(
+        scenarios.load("sphere-step"),
+        duration=str(session.steps * session.h),
+        settings=session.parameters,
+        replayed=session.writes,
+    )
+    result = run_to_folder(request, folder / "again", csv=False, command="test").outcome.result
+    one, other = (folder / name / "signals.parquet" for name in ("live", "again"))
+    assert one.read_bytes() == other.read_bytes()
+    return result
+
+
+def test_what_is_asked_for_before_the_first_step_counts_from_there(tmp_path: Path) -> None:
+    """A sensor's noise would else be in the first row already, before the step that the write is recorded for."""
+    _, live = watched(tmp_path / "live", Heard({"do": "write", "values": {"plant.noise": 1e-4}}, at_once=True))
+    assert [(write.time, write.name) for write in live.writes] == [(0, "plant.noise")]
+    result = replayed_to_the_same_bytes(tmp_path)
+    error = result["plant.q[1]"] - result["plant.q_true[1]"]
+    assert error[0] == 0.0
+    assert error[1] != 0.0
+
+
 def test_tunable_parameters_are_written_recorded_and_replayed_to_the_same_bytes(tmp_path: Path) -> None:
     commands = [
         {"do": "write", "values": {"plant.mass_error": 0.1, "plant.fault[1]": 3}},
@@ -63,15 +88,7 @@ def test_tunable_parameters_are_written_recorded_and_replayed_to_the_same_bytes(
     assert [write.name for write in live.writes] == names, "what changes nothing is no write"
     session = read_session(tmp_path / "live" / "operator.json")
     assert session.writes == tuple(live.writes)
-    request = Request(
-        scenarios.load("sphere-step"),
-        duration=str(session.steps * session.h),
-        settings=session.parameters,
-        replayed=session.writes,
-    )
-    result = run_to_folder(request, tmp_path / "again", csv=False, command="test").outcome.result
-    one, other = (tmp_path / folder / "signals.parquet" for folder in ("live", "again"))
-    assert one.read_bytes() == other.read_bytes()
+    result = replayed_to_the_same_bytes(tmp_path)
     error = result["plant.q[1]"] - result["plant.q_true[1]"]
     begin = float(live.writes[2].time)
     assert not error[result["time"] <= begin].any()
