@@ -4,11 +4,11 @@ difference to compare it with."""
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 from simloop.models import gjk
 
 from tests.models.bodies import AXES, Array, random_turn
+from tests.models.cone import residual_of_cone
 
 GAP = 1e-12  # certificate of gjk.h, relative to the extent of the Minkowski difference
 
@@ -82,7 +82,7 @@ def qp_distance(query: gjk.PairQuery) -> float:
     scale = np.abs(M).max()
     E = np.vstack([M.T / scale, np.ones(len(M))])
     f = np.array([0.0, 0.0, 0.0, 1.0])
-    residual = E @ nnls(E, f)[0] - f
+    residual = residual_of_cone(E, f)
     if np.linalg.norm(residual) < 1e-11:
         return 0.0
     return float(scale * -residual[3] / np.linalg.norm(residual[:3]))
