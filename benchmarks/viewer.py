@@ -1,14 +1,17 @@
 """What a viewer costs the loop: macro steps a second with a page watching, as a part of those without, in one run.
 
-The page is a WebSocket client in a process of its own that takes every picture. The runs alternate, so that both see
-the same machine; the medians of their ratios are told: of the macro steps in a second of wall time, where on a machine
-that is busy the viewer takes its part of the processors too, and of those in a second of the loop's own processor
-time, which is what the loop spends on being watched.
+The page is a WebSocket client in a process of its own that takes every picture. One run is watched and not in turn, by
+blocks of a tenth of a second, so that both see the same machine; when it is not watched, viewer and page stand still.
+The medians over neighbouring blocks are told: of the macro steps in a second of wall time, where on a machine that is
+busy the viewer takes its part of the processors too, and of those in a second of the loop's own processor time, which
+is what the loop spends on being watched.
 """
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import statistics
 import tempfile
 import time
@@ -24,7 +27,9 @@ from simloop.studio.scenario import Scenario
 from simloop.studio.view.live import Live
 from simloop.studio.view.viewer import Address, Viewer, playbill_of
 
-STEP, SECONDS, PAIRS = "1/2000", 1, 11
+STEP = exact_seconds("step", "1/2000")
+# Macro steps in a block, pairs of blocks, and pairs before those that count.
+BLOCK, PAIRS, WARM_UP = 500, 100, 5
 Keep = Callable[[int], bool]
 
 
@@ -42,22 +47,44 @@ def watch(url: str) -> None:
             return
 
 
-def steps_per_second(scenario: Scenario, units: Path, keep_of: Callable[[System], Keep]) -> tuple[float, float]:
-    """Of wall time and of the process's own."""
+class Turns:
+    """What the run asks before each macro step: watched in every second block, and the clocks where each begins."""
+
+    def __init__(self, watched: Keep, watchers: list[int]) -> None:
+        self._watched, self._watchers = watched, watchers
+        self.clocks: list[tuple[float, float]] = []
+
+    def __call__(self, done: int) -> bool:
+        block, within = divmod(done, BLOCK)
+        if within == 0:
+            for process in self._watchers:
+                os.kill(process, signal.SIGCONT if block % 2 else signal.SIGSTOP)
+            self.clocks.append((time.perf_counter(), time.process_time()))
+        return self._watched(done) if block % 2 else True
+
+    def ratios(self, clock: int) -> list[float]:
+        """Of each pair: how fast the watched block was, the other being 1."""
+        spent = [after[clock] - before[clock] for before, after in zip(self.clocks, self.clocks[1:], strict=False)]
+        return [alone / watched for alone, watched in zip(spent[::2], spent[1::2], strict=False)][WARM_UP:]
+
+
+def take_turns(scenario: Scenario, units: Path, live: Live, watchers: Callable[[], list[int]]) -> tuple[Turns, float]:
+    """The run, and its macro steps a second of wall time when it is not watched."""
     kinds = {"planner": scenario.planner, "control": "control", "plant": "plant", "collision": "collision"}
     system = System(FmuComponent(name, units / f"{kind}.fmu") for name, kind in kinds.items())
     try:
         scenario.connect(system)
         system.set("plant.f_ext", 0.0)
-        for name, value in scenario.parameters(float(exact_seconds("step", STEP))).items():
+        for name, value in scenario.parameters(float(STEP)).items():
             system.set(name, value)
-        schedule = simulation_in_the_loop(system)
-        keep = keep_of(system)
-        wall, own = time.perf_counter(), time.process_time()
-        steps = len(run(system, schedule, step=STEP, duration=SECONDS, keep_going=keep)) - 1
-        return steps / (time.perf_counter() - wall), steps / (time.process_time() - own)
+        watched = live.watch(system, STEP, {}, lambda done: True, Account())  # waits for the page
+        turns = Turns(watched, watchers())
+        blocks = 2 * (PAIRS + WARM_UP)
+        run(system, simulation_in_the_loop(system), step=STEP, duration=blocks * BLOCK * STEP, keep_going=turns)
     finally:
         system.close()
+    spent = [after[0] - before[0] for before, after in zip(turns.clocks, turns.clocks[1:], strict=False)]
+    return turns, BLOCK / statistics.median(spent[::2])
 
 
 def main() -> None:
@@ -67,23 +94,14 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder, Address(port=0) as address, Viewer(address, bill) as viewer:
             for kind in (scenario.planner, "control", "plant", "collision"):
                 build(kind, scenario.robot, Path(folder) / f"{kind}.fmu", scenario.obstacles)
-            live = Live(viewer.open, speed=0.0)
-
-            def with_viewer(system: System, live: Live = live) -> Keep:
-                keep = live.watch(system, exact_seconds("step", STEP), {}, lambda done: True, Account())
-                keep(0)  # waits for the page
-                return keep
-
             page = multiprocessing.get_context("spawn").Process(target=watch, args=(address.url,), daemon=True)
             page.start()
-            steps_per_second(scenario, Path(folder), with_viewer)
-            pairs = []
-            for _ in range(PAIRS):
-                unwatched = steps_per_second(scenario, Path(folder), lambda system: lambda done: True)
-                watched = steps_per_second(scenario, Path(folder), with_viewer)
-                pairs.append((unwatched, watched))
-            wall, own = (statistics.median(watched[i] / alone[i] for alone, watched in pairs) for i in (0, 1))
-            alone = statistics.median(alone[0] for alone, _ in pairs)
+
+            def watchers(viewer: Viewer = viewer, page: multiprocessing.process.BaseProcess = page) -> list[int]:
+                return [pid for pid in (viewer.pid, page.pid) if pid is not None]
+
+            turns, alone = take_turns(scenario, Path(folder), Live(viewer.open, speed=0.0), watchers)
+            wall, own = (statistics.median(turns.ratios(clock)) for clock in (0, 1))
             told = f"watched, {wall:.3f} of that by the wall, {own:.3f} by the loop's own processor time"
             print(f"{name}: {alone:.0f} macro steps/s alone; {told} (medians of {PAIRS} pairs)")
             page.kill()

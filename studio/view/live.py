@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import groupby
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -20,30 +21,31 @@ from simloop.master.component import Value, Variable, elements
 from simloop.master.values import check_number
 from simloop.studio.view.board import Board
 
-# Wall time between two looks at the commands, between two pictures, after which an input that is not renewed is let go,
-# after which a viewer that says nothing is not waited for, or has not even begun, and by which a run may lag before it
-# is let off, s.
-LOOK, SHOW, DEAD_MAN, SILENT, STARTING, LAG = 1 / 100, 1 / 40, 0.2, 2.0, 30.0, 0.25
-# What is shown of the loop, where it is there; the first is q.
+# Wall time between two pictures, at which commands are heard too, s.
+LOOK = 1 / 40
+# An input that is not renewed for this long is let go at the next look, so within 0.2 s; a viewer that says nothing is
+# waited for no longer, or has not even begun; a run that lags by more is let off, s.
+DEAD_MAN, SILENT, STARTING, LAG = 0.2 - LOOK, 2.0, 30.0, 0.25
+# What is shown of the loop, where it is there, by component; the first is q.
 SHOWN = (
     "plant.q_true",
-    "planner.q_d",
-    "control.q_predicted",
     "plant.q",
     "plant.v",
-    "control.tau",
     "plant.fault",
     "plant.fault_size",
     "plant.mass_error",
     "plant.noise",
     "plant.f_ext",
     "plant.residual_force",
+    "planner.q_d",
+    "planner.twist",
+    "planner.enable",
+    "control.q_predicted",
+    "control.tau",
     "collision.distance",
     "collision.point_a",
     "collision.point_b",
     "collision.contact",
-    "planner.twist",
-    "planner.enable",
 )
 # Before what is shown: time, steps done, whether it is paused, speed, macro steps a second of wall time, and how many
 # instants the master has gone back to so far: events that it located and steps that it rejected.
@@ -128,7 +130,7 @@ class Live:
         writable = {f"{component}.{variable}" for component, variable in system.writable()}
         self.tell(notice, parameters=dict(parameters), at_once=[name for name in parameters if name in writable])
         self._words["ended"] = False
-        self._next_look = self._next_show = 0.0
+        self._next_look = self._free_until = 0.0
         self._done, self._rate_from = 0, (time.monotonic(), 0)
         while not self._met and self._speaks() and go_on(0):
             time.sleep(LOOK)
@@ -137,6 +139,8 @@ class Live:
 
         def keep_going(done: int) -> bool:
             self._done = done
+            if time.monotonic() < self._free_until:
+                return go_on(done)
             if not self._runs:
                 self._begin_to_obey()
             self._attend()
@@ -189,14 +193,17 @@ class Live:
         self._names = [name for names in shown.values() for name in names]
         self._row = np.zeros(ABOUT + len(self._names))
         self._reads, first = [], ABOUT
-        for names in shown.values():
-            component = self._system.components[names[0].partition(".")[0]]
-            target = self._row[first : first + len(names)]
-            self._reads.append(component.reader([name.partition(".")[2] for name in names], target))
-            first += len(names)
+        for name, group in groupby(self._names, lambda name: name.partition(".")[0]):
+            variables = [each.partition(".")[2] for each in group]
+            target = self._row[first : first + len(variables)]
+            self._reads.append(self._system.components[name].reader(variables, target))
+            first += len(variables)
 
     def _attend(self) -> None:
+        """Look when it is time to, and wait where a person or the clock wants it; a run that neither holds up is free
+        until the next look."""
         now = time.monotonic()
+        self._free_until = 0.0
         if now >= self._next_look:
             self._look(now)
         if self._steps_left:
@@ -211,6 +218,8 @@ class Live:
                 return
         if self.speed > 0.0:
             self._keep_pace(now)
+        else:
+            self._free_until = self._next_look
 
     def _waits(self) -> bool:
         return self.paused and not self._over() and self._go_on(self._done)
@@ -222,7 +231,8 @@ class Live:
         while now < due - 1e-3 and not self.paused and not self.finished and self._go_on(self._done):
             time.sleep(min(due - now, LOOK))
             now = time.monotonic()
-            self._look(now)
+            if now >= self._next_look:
+                self._look(now)
 
     def _restart_clock(self, now: float) -> None:
         self._begin, self._begin_done = now, self._done
@@ -230,9 +240,7 @@ class Live:
     def _look(self, now: float) -> None:
         self._hear(now)
         self._let_go(now)
-        if now >= self._next_show:
-            self._show(now)
-            self._next_show = now + SHOW
+        self._show(now)
         if self.paused and not self._attended():
             self.paused = False
         self._next_look = now + LOOK
