@@ -16,7 +16,7 @@ EDITABLE := --config-settings editable_mode=strict --editable
 demo: $(VENV)/.installed
 	$(BIN)/simloop run sphere-step --step 1/2000 --set plant.mass_error=0.1 --out runs/demo --open
 
-# A moving arm in the browser; SCENARIO=mobile-teleop is one that you steer.
+# A moving arm in the browser; SCENARIO=teleop is one that you steer.
 SCENARIO ?= yumi-step
 view: $(VENV)/.installed-view
 	$(BIN)/simloop run $(SCENARIO) --view --open

@@ -28,7 +28,8 @@ from simloop.models.pose import ToolPose
 from simloop.models.redundancy import DAMPING, NEARLY_SINGULAR, REGULARISATION, ByInertia, Resolution, Spacing
 from simloop.models.robot import Ball, Box, scene_mjcf
 from simloop.models.robots.mobile import ROBOT
-from simloop.studio.scenarios.mobile_teleop import ACCELERATION, LETS_GO, wanted
+from simloop.studio.scenarios._teleop import ACCELERATION
+from simloop.studio.scenarios.mobile_teleop import LEAD
 
 ROUNDS, H, LIMIT = 5, 1 / 200, 100.0
 EVERY = 5  # of the motion's steps, this one is made again
@@ -125,9 +126,9 @@ def record(setup: Setup) -> list[Step]:
 
     resolution._limited = noticed
     q, v, steps = np.array(ROBOT.home), np.zeros(setup.arm.n), []
-    for k in range(int(LETS_GO / H)):
+    for k in range(int(LEAD.lets_go / H)):
         asked.clear()
-        twist = wanted(k * H)
+        twist = LEAD.wanted(k * H)
         new = resolution.velocity(q, v, twist, H)
         steps.append(Step(q, v, twist, bool(asked), resolution._allowed.count))
         q, v = q + H * new, new

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from simloop.master.pace import EDGES
 from simloop.studio.report import write_report
 from simloop.studio.request import Finished, Request
 from simloop.studio.scenario import Figure
-from simloop.studio.session import SESSION, Session, write_session
+from simloop.studio.session import SESSION, Session, fingerprint_of, write_session
 
 RECORD, TABLE = "run.json", "table.csv"
 _SIGNALS, _SIGNALS_AS_TEXT, _REPORT = "signals.parquet", "signals.csv", "report.html"
@@ -80,10 +80,23 @@ def write_results(request: Request, finished: Finished, folder: Path, csv: bool,
     kept = ("scenario", "status", "seed", "parameters", "versions", "units")
     write_record(folder, record, kept, finished.outcome.result, csv)
     if finished.session is not None:
-        steps = len(finished.outcome.result) - 1
-        parameters = {name: value for name, value in record["parameters"].items() if name != "planner.table"}
-        write_session(folder / SESSION, Session(request.scenario.name, request.h, steps, parameters, finished.session))
+        write_session(folder / SESSION, _session_of(request, finished, record["parameters"]))
     write_report(folder / _REPORT, request.scenario, finished.outcome, finished.figures, record, finished.lateness)
+
+
+def _session_of(request: Request, finished: Finished, parameters: Mapping[str, Value]) -> Session:
+    scenario, steps = request.scenario, len(finished.outcome.result) - 1
+    return Session(
+        scenario.name,
+        scenario.robot.name,
+        fingerprint_of(scenario.robot),
+        scenario.control,
+        request.h,
+        steps,
+        {name: value for name, value in parameters.items() if name != "planner.table"},
+        finished.session or (),
+        tuple(write for write in request.writes if write.time < steps * request.h),
+    )
 
 
 def _describe_run(request: Request, finished: Finished, folder: Path, command: str) -> dict[str, Any]:
@@ -92,6 +105,7 @@ def _describe_run(request: Request, finished: Finished, folder: Path, command: s
     writes = (*request.all_writes(), *(finished.session or ()))
     return {
         "scenario": request.scenario.name,
+        "robot": request.scenario.robot.name,
         "control": request.scenario.control,
         "plant": request.plant,
         "status": "complete" if finished.status == "complete" else "partial",

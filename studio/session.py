@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,29 +13,47 @@ from typing import Any
 from simloop.master import SimloopError, TimedWrite
 from simloop.master.component import Value
 from simloop.master.seconds import exact_seconds
+from simloop.models.robot import Robot
 
 SESSION = "operator.json"
 
 
 @dataclass(frozen=True)
 class Session:
-    """A scenario's name, the macro step, s, how many were made, the parameters by full name, and what was written."""
+    """A scenario's name, its robot's, a fingerprint of that, the control unit, the macro step, s, how many were made,
+    the parameters by full name, what a person wrote, and what had been asked for beforehand (`--at`)."""
 
     scenario: str
+    robot: str
+    fingerprint: str
+    control: str
     h: Fraction
     steps: int
     parameters: Mapping[str, Value]
     writes: tuple[TimedWrite, ...]
+    asked: tuple[TimedWrite, ...] = ()
+
+    @property
+    def seconds(self) -> Fraction:
+        return self.steps * self.h
+
+
+def fingerprint_of(robot: Robot) -> str:
+    return hashlib.sha256(repr(robot).encode()).hexdigest()
 
 
 def write_session(path: Path, session: Session) -> None:
-    """Times are whole macro steps, so that they are exact."""
+    """A person's times are whole macro steps; all are exact."""
     about = {
         "scenario": session.scenario,
+        "robot": session.robot,
+        "fingerprint": session.fingerprint,
+        "control": session.control,
         "step": str(session.h),
         "steps": session.steps,
         "parameters": dict(session.parameters),
         "writes": [[int(write.time / session.h), write.name, write.value] for write in session.writes],
+        "asked": [[str(write.time), write.name, write.value] for write in session.asked],
     }
     path.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
@@ -43,9 +62,18 @@ def read_session(path: Path) -> Session:
     try:
         about: Any = json.loads(path.read_text(encoding="utf-8"))
         h = exact_seconds("step", about["step"])
-        writes = tuple(TimedWrite(int(step) * h, str(name), float(value)) for step, name, value in about["writes"])
-        return Session(str(about["scenario"]), h, int(about["steps"]), dict(about["parameters"]), writes)
-    except (ValueError, TypeError, KeyError) as error:
+        return Session(
+            str(about["scenario"]),
+            str(about["robot"]),
+            str(about["fingerprint"]),
+            str(about["control"]),
+            h,
+            int(about["steps"]),
+            dict(about["parameters"]),
+            tuple(TimedWrite(int(step) * h, str(name), float(value)) for step, name, value in about["writes"]),
+            tuple(TimedWrite(Fraction(time), str(name), value) for time, name, value in about["asked"]),
+        )
+    except (ValueError, TypeError, KeyError, ZeroDivisionError) as error:
         raise SimloopError(
             f"{str(path)!r} is not a recorded session such as a live run writes as {SESSION}: {error!r}"
         ) from None

@@ -44,7 +44,7 @@ def load_scenario(name: str, robot: str | None, tools: tuple[str, ...]) -> Scena
             raise SimloopError("--tool goes with a --robot file")
         return scenario
     if scenario.fit is None:
-        raise SimloopError(f"{scenario.name} is about its own robot and takes no --robot; simloop run step does")
+        raise SimloopError(f"{scenario.name} is about its own robot and takes no --robot; step and teleop do")
     loaded = load_robot(robot, tools)
     for note in loaded.notes:
         click.echo(f"{loaded.robot.name}: {note}")

@@ -147,7 +147,7 @@ def _requested(asked: Words) -> Request:
         timed=asked.verbose,
         plant=asked.plant or "plant",
     )
-    return request if asked.replay is None else _replayed(request, asked.replay, asked.view)
+    return request if asked.replay is None else _replayed(request, asked, asked.replay)
 
 
 def _check_words(asked: Words) -> None:
@@ -168,25 +168,33 @@ def _check_words(asked: Words) -> None:
         raise SimloopError("--shadow goes with a --plant, such as --plant canopen")
 
 
-def _replayed(request: Request, path: Path, view: bool) -> Request:
-    """The request with what a person did in a live run, and as long as that was."""
+def _replayed(request: Request, asked: Words, path: Path) -> Request:
+    """The request with what a person did in a live run, as long as that was; what else is asked for changes it."""
     from dataclasses import replace
 
     from simloop.master import SimloopError
-    from simloop.studio.session import read_session
+    from simloop.studio.session import fingerprint_of, read_session
 
-    session = read_session(path)
-    if view:
+    session, scenario = read_session(path), request.scenario
+    if asked.view:
         raise SimloopError("--replay does again what was done; it does not go with --view")
-    if session.scenario != request.scenario.name:
-        raise SimloopError(f"{str(path)!r} is a session of {session.scenario}, not of {request.scenario.name}")
-    steered = request.scenario.steered
+    if session.scenario != scenario.name:
+        raise SimloopError(f"{str(path)!r} is a session of {session.scenario}, not of {scenario.name}")
+    if session.robot != scenario.robot.name:
+        raise SimloopError(
+            f"{str(path)!r} is a session with {session.robot}, not with {scenario.robot.name}; give its --robot"
+        )
+    if session.fingerprint != fingerprint_of(scenario.robot):
+        click.echo(f"{session.robot} is not as it was in the session: what comes of it may differ", err=True)
+    if scenario.steered is not None:
+        scenario = scenario.steered()
     return replace(
         request,
-        scenario=steered() if steered is not None else request.scenario,
+        scenario=replace(scenario, control=asked.control or session.control),
         step=str(session.h),
-        duration=str(session.steps * session.h),
+        duration=str(session.seconds),
         settings={**session.parameters, **(request.settings or {})},
+        writes=(*session.asked, *request.writes),
         replayed=session.writes,
     )
 

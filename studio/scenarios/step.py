@@ -15,6 +15,7 @@ from simloop.models.robot import Robot
 from simloop.models.robot_file.home import overlaps
 from simloop.models.robots.sphere import ROBOT
 from simloop.studio.scenario import Figure, Graph, Outcome, Parameters, Scenario
+from simloop.studio.scenarios._travel import travel_time
 
 ACCELERATION = 0.1  # m/s², the planner's own
 MAX_SPEED = 1.0  # m/s, likewise
@@ -99,22 +100,10 @@ def _overrun(arm: Arm, path: Vector) -> float:
     return float(np.maximum(lower - path[:, limited], path[:, limited] - upper).max())
 
 
-def _columns(outcome: Outcome, name: str, n: int) -> Vector:
-    return np.stack([np.asarray(outcome.result[f"{name}[{i + 1}]"], dtype=float) for i in range(n)], axis=1)
-
-
-def _arrival_time(distance: float, outcome: Outcome) -> float:
-    a = outcome.number("planner.acceleration", ACCELERATION)
-    cap = outcome.number("planner.max_speed", MAX_SPEED)
-    if cap <= 0.0:
-        return math.inf
-    return 2 * math.sqrt(distance / a) if cap * cap >= a * distance else distance / cap + cap / a
-
-
 def judge(robot: Robot, outcome: Outcome) -> dict[str, Figure]:
     arm = Arm(robot.mjcf)
     tools = Tools(arm, robot.tools)
-    q, q_d, v = (_columns(outcome, name, arm.n) for name in ("plant.q_true", "planner.q_d", "plant.v"))
+    q, q_d, v = map(outcome.result.vector, ("plant.q_true", "planner.q_d", "plant.v"))
     goal = np.array([outcome.number(f"planner.goal[{i + 1}]") for i in range(tools.size)])
     places = []
     for position in (q[0], q[-1]):
@@ -126,10 +115,11 @@ def judge(robot: Robot, outcome: Outcome) -> dict[str, Figure]:
         )
         for tool, off in zip(robot.tools, (places[1] - goal).reshape(-1, 3), strict=True)
     }
-    pushed = any(bool(outcome.result[f"plant.f_ext[{i + 1}]"].any()) for i in range(arm.n))
+    pushed = bool(outcome.result.vector("plant.f_ext").any())
     soft = any(outcome.number(f"control.sigma[{i + 1}]") for i in range(arm.n))
     exact = not (outcome.number("plant.mass_error") or pushed or soft or outcome.disturbed())
-    if outcome.seconds >= _arrival_time(_farthest(places[0] - goal), outcome):
+    speeding = outcome.number("planner.acceleration", ACCELERATION), outcome.number("planner.max_speed", MAX_SPEED)
+    if outcome.seconds >= travel_time(_farthest(places[0] - goal), *speeding):
         limit = REACHED if exact else REACHED_DISTURBED
         figures = {
             key: replace(figure, limit=limit, source="within reach, and reached") for key, figure in figures.items()
@@ -160,7 +150,7 @@ def judge(robot: Robot, outcome: Outcome) -> dict[str, Figure]:
 def _effort(arm: Arm, outcome: Outcome) -> Figure:
     limited = arm.model.jnt_actfrclimited == 1
     most = np.abs(arm.model.jnt_actfrcrange[limited]).max(axis=1)
-    tau = np.abs(_columns(outcome, "control.tau", arm.n))[1:, limited]
+    tau = np.abs(outcome.result.vector("control.tau"))[1:, limited]
     part = float((tau / most).max()) if len(tau) else 0.0
     return Figure("Greatest part of a joint's effort limit", part, "1", limit=1.0, source="limit")
 

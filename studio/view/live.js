@@ -273,7 +273,7 @@ setInterval(() => {
   const wants = Boolean(twist || pulled);
   if (wanting && !wants) send({do: "let go"});
   wanting = wants;
-  const each = (from, factor) => twist.slice(from, from + 3).map(v => (factor * v).toFixed(0)).join(", ");
+  const each = (from, factor) => twist.slice(from, from + 3).map(v => fixed(factor * v, 0)).join(", ");
   find("wanted").textContent = twist ? `wanted: ${each(0, 1000)} mm/s, ${each(3, 180 / Math.PI)} °/s` : "";
 }, SEND_EVERY);
 

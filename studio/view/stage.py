@@ -41,7 +41,7 @@ class Stage:
         """What a page needs to draw it; `goals` are places in the world, m, and `seen` joint positions (k, n) that the
         camera should have in its picture, home unless given."""
         poses = self.poses(np.array([home]))[0]
-        low, high = self._extent(self.poses(np.array([home]) if seen is None else seen), goals)
+        low, high = self._extent(np.array([home]) if seen is None else seen, goals)
         return {
             "pieces": [_describe_piece(piece) for piece in self.pieces],
             "bodies": [self.arm.model.body(i).name for i in range(self.arm.model.nbody)],
@@ -80,11 +80,13 @@ class Stage:
             out[:3], out[3:] = tool.position(), tool.quaternion()
         return poses
 
-    def _extent(self, poses: NDArray[np.float32], goals: Sequence[Sequence[float]]) -> tuple[Vector, Vector]:
-        """The box around the robot's moving pieces and the goals, as a camera should see them."""
+    def _extent(self, seen: Vector, goals: Sequence[Sequence[float]]) -> tuple[Vector, Vector]:
+        """The box around the robot's moving pieces, its tools and the goals, as a camera should see them."""
         moving = [piece for piece in self.pieces if piece.joint >= 0] or list(self.pieces)
+        poses = self.poses(seen)
         places = [_placed(piece.corners, each[piece.body]) for piece in moving for each in poses]
-        points = np.vstack([*places, *(np.reshape(goal, (1, 3)) for goal in goals)])
+        tools = [self.tool_poses(q)[:, :3] for q in seen]
+        points = np.vstack([*places, *tools, *(np.reshape(goal, (1, 3)) for goal in goals)])
         return points.min(axis=0), points.max(axis=0)
 
 

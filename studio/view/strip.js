@@ -69,7 +69,7 @@ class Strip {
       if (least !== null && v < 0.8 * least) low = Math.min(low, least);
     });
     if (low > high) [low, high] = [0, 1];
-    const room = Math.max(0.08 * (high - low), 1e-3 * Math.max(Math.abs(low), Math.abs(high))) || 0.01;
+    const room = Math.max(0.08 * (high - low), 1e-2 * Math.max(Math.abs(low), Math.abs(high))) || 0.01;
     return [low - room, high + room];
   }
 
@@ -109,7 +109,7 @@ class Strip {
     c.strokeStyle = "#e5e7eb";
     c.lineWidth = 1;
     c.textAlign = "right";
-    const digits = Math.max(0, Math.min(5, 1 - Math.floor(Math.log10((high - low) / size))));
+    const digits = Math.max(0, Math.min(4, 1 - Math.floor(Math.log10((high - low) / size))));
     for (const part of [0.08, 0.5, 0.92]) {
       const v = low + part * (high - low);
       c.beginPath(); c.moveTo(left, y(v)); c.lineTo(right, y(v)); c.stroke();

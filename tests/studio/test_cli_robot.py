@@ -124,7 +124,7 @@ def test_all_that_is_missing_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize("scenario", ["sphere-step", "sphere-offline", "sphere-collision", "sphere-guiding"])
 def test_a_scenario_about_its_own_robot_takes_no_other(scenario: str, tmp_path: Path) -> None:
     answer = call("run", scenario, "--robot", write_arm(tmp_path), "--out", tmp_path / "out")
-    refuses(answer, f"{scenario} is about its own robot and takes no --robot; simloop run step does", tmp_path / "out")
+    refuses(answer, f"{scenario} is about its own robot and takes no --robot; step and teleop do", tmp_path / "out")
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,13 @@ def serving(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None
-        line = process.stdout.readline()
-        assert line.startswith("view: http://"), line + process.stdout.read()
+        said = []
+        for line in process.stdout:
+            if line.startswith("view: http://"):
+                break
+            said.append(line)
+        else:
+            raise AssertionError(f"no page is served: {''.join(said)}")
         yield line.split()[1], process
     finally:
         if process.poll() is None:

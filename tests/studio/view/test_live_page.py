@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simloop.studio.archive import Archive, read_archive
 from simloop.studio.redundant import trace_tool
 
+from tests.models.robot_files import write_arm
 from tests.studio.view.browser import PATIENCE, Page, Tab
 from tests.studio.view.conftest import OpenPage, serving
 
@@ -159,6 +160,22 @@ def test_a_person_steers_the_gripper_and_the_session_replays_to_the_same_bytes(
     subprocess.run(command, check=True, capture_output=True)
     same = [(tmp_path / folder / "signals.parquet").read_bytes() for folder in ("live", "b")]
     assert same[0] == same[1]
+
+
+def test_a_persons_own_robot_is_steered(chromium: str, tmp_path: Path) -> None:
+    robot = str(write_arm(tmp_path))
+    with serving("run", "teleop", "--robot", robot, "--view", "--out", str(tmp_path / "run")) as (url, process):
+        page = Page(chromium, url)
+        page.wait("picture !== null && operating() && gizmo.at !== null")
+        steer_by_mouse(page)
+        page.mouse("mouseReleased", 10, 10)
+        page.run("find('finish').click()")
+        assert process.wait(PATIENCE) == 0
+        assert not page.errors
+        page.close()
+    record = read_archive(tmp_path / "run").record
+    assert record["robot"] == "arm"
+    assert all(figure["ok"] for figure in record["summary"].values() if "ok" in figure)
 
 
 def trace_tool_of(archive: Archive) -> NDArray[np.float64]:

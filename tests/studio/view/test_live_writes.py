@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from simloop.master import Result
+from click.testing import CliRunner
+from click.testing import Result as Answer
+from simloop.master import Result, TimedWrite
+from simloop.models.robots import iiwa
 from simloop.studio import scenarios
+from simloop.studio.archive import read_archive
+from simloop.studio.cli import main
 from simloop.studio.request import Request
 from simloop.studio.runner import run_to_folder
 from simloop.studio.session import read_session
@@ -34,8 +41,8 @@ class Heard:
         return self._left.pop(0)
 
 
-def watched(out: Path, commands: Heard) -> tuple[list[str], Live]:
-    """A second of the sphere by the wall clock; what was told on the way."""
+def watched(out: Path, commands: Heard, request: Request | None = None) -> tuple[list[str], Live]:
+    """Half a second of the sphere, unless asked for something else, by the wall clock; what was told on the way."""
     told: list[str] = []
 
     class Listening(Live):
@@ -48,7 +55,7 @@ def watched(out: Path, commands: Heard) -> tuple[list[str], Live]:
         return Window(board, commands, lambda: True)  # type: ignore[arg-type]
 
     live = Listening(open_window)
-    request = Request(scenarios.load("sphere-step"), duration="1/2")
+    request = request or Request(scenarios.load("sphere-step"), duration="1/2")
     run_to_folder(request, out, csv=False, command="test", live=live)
     return told, live
 
@@ -57,7 +64,7 @@ def replayed_to_the_same_bytes(folder: Path) -> Result:
     session = read_session(folder / "live" / "operator.json")
     request = Request(
         scenarios.load("sphere-step"),
-        duration=str(session.steps * session.h),
+        duration=str(session.seconds),
         settings=session.parameters,
         replayed=session.writes,
     )
@@ -110,3 +117,26 @@ def test_what_may_not_be_written_is_told_and_left_out(tmp_path: Path) -> None:
     assert live.writes == []
     for name, (_, said) in wrong.items():
         assert [name in notice for notice in told if said in notice] == [True], name
+
+
+def test_a_replay_takes_control_and_writes_from_the_session_and_refuses_another_robot(tmp_path: Path) -> None:
+    """What was typed for the live run need not be typed again; what is typed again changes the replay."""
+    step = scenarios.load("step")
+    assert step.fit is not None
+    asked = [TimedWrite(Fraction(1, 10), "plant.f_ext[1]", 2.0)]
+    request = Request(replace(step.fit(iiwa.ROBOT), control="pid"), duration="1/2", writes=asked)
+    watched(tmp_path / "live", Heard({"do": "write", "values": {"plant.mass_error": 0.1}}), request)
+
+    def replay(*more: str) -> Answer:
+        words = ["run", "step", "--replay", str(tmp_path / "live" / "operator.json"), *more]
+        return CliRunner().invoke(main, [*words, "--out", str(tmp_path / "again")])
+
+    assert replay("--robot", "iiwa").exit_code == 0
+    signals = [(tmp_path / folder / "signals.parquet").read_bytes() for folder in ("live", "again")]
+    assert signals[0] == signals[1]
+    assert read_archive(tmp_path / "again").record["control"] == "pid"
+    refused = replay("--robot", "yumi")
+    assert refused.exit_code == 2
+    assert "is a session with iiwa, not with yumi; give its --robot" in refused.output
+    assert replay("--robot", "iiwa", "--control", "control").exit_code == 0
+    assert (tmp_path / "again" / "signals.parquet").read_bytes() != signals[0]

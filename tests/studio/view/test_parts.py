@@ -13,7 +13,7 @@ from simloop.master.account import Incident
 from simloop.models.arm import Arm
 from simloop.models.robots.iiwa import ROBOT
 from simloop.studio.archive import read_archive
-from simloop.studio.session import Session, read_session, write_session
+from simloop.studio.session import Session, fingerprint_of, read_session, write_session
 from simloop.studio.timeline import MOST_OF_A_KIND, events_of
 from simloop.studio.view.board import Board
 from simloop.studio.view.hand import STRONGEST, Hand, Pull
@@ -95,7 +95,10 @@ def test_the_player_keeps_time_and_obeys(recorded: Path) -> None:
 def test_a_session_comes_back_exactly(tmp_path: Path) -> None:
     h = Fraction(1, 3000)
     writes = (TimedWrite(7 * h, "planner.twist[1]", 0.1), TimedWrite(10**7 * h, "plant.fault[2]", 2.0))
-    session = Session("mobile-teleop", h, 10**7 + 1, {"plant.seed": 3, "plant.contact": "none"}, writes)
+    asked = (TimedWrite(Fraction(1, 7), "plant.f_ext[1]", 20.0),)
+    robot = ("mobile", fingerprint_of(ROBOT), "pid")
+    parameters = {"plant.seed": 3, "plant.contact": "none"}
+    session = Session("mobile-teleop", *robot, h, 10**7 + 1, parameters, writes, asked)
     write_session(tmp_path / "operator.json", session)
     assert read_session(tmp_path / "operator.json") == session
 
