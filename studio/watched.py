@@ -21,7 +21,7 @@ def run_watched(
     request, show = _steered(request), 0
     while True:
         real = request.plant != "plant"
-        with Viewer(address, _playbill(request, show)) as viewer:
+        with Viewer(address, _playbill(request, show, folder_for(request))) as viewer:
             # A real robot is paced by its cycle, a simulated one by what the person wants.
             live = Live(viewer.open, speed=0.0 if real else request.pace or 1.0, real=real)
             paced = replace(request, pace=(request.pace or 1.0) if real else None)
@@ -37,9 +37,9 @@ def _steered(request: Request) -> Request:
     return request if steered is None else replace(request, scenario=steered())
 
 
-def _playbill(request: Request, show: int) -> Playbill:
+def _playbill(request: Request, show: int, folder: Path) -> Playbill:
     chosen, real = request.scenario, request.plant != "plant"
     bill = playbill_of(chosen.name, chosen.title, chosen.robot, chosen.obstacles)
     goals = tuple(tuple(goal) for goal in goals_of(request.parameters(), len(chosen.robot.tools)))
     others = () if real else tuple(scenarios.names())
-    return replace(bill, goals=goals, real=real, show=show, scenarios=others)
+    return replace(bill, goals=goals, real=real, show=show, scenarios=others, results=str(folder / "report.html"))

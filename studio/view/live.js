@@ -8,12 +8,14 @@ const make = (tag, more = {}, ...children) => {
   return one;
 };
 const FAULTS = ["well", "loose", "frozen", "weak", "sensor stuck", "sensor noisy", "one measurement lost"];
-const SIZED = [3, 5];                               // faults with a size: of a weak motor, of a noisy sensor
+// Faults with a size, and what that is.
+const SIZED = {3: unit => `at most, ${unit === "m" ? "N" : "N·m"}`, 5: unit => `standard deviation, ${unit}`};
 const TUNABLES = {"plant.mass_error": "mass error", "plant.noise": "sensor noise, m or rad"};
-const SEND_EVERY = 40, STRIP_EVERY = 80, TOLD_FOR = 1500;  // ms
+const SEND_EVERY = 40, STRIP_EVERY = 80, TOLD_FOR = 1500, READ_FOR = 8000;  // ms
 
 const layout = hello.layout, joints = hello.stage.joints;
 let socket = null, picture = null, status = {}, said = "", pulled = null, fresh = false, ended = false;
+let remark = {text: "", until: 0};                   // what the page itself has to say, and until when
 const part = name => layout[name] ? picture.subarray(...layout[name]) : null;
 const operating = () => status.you !== undefined && status.you === status.operator;
 const send = order => { if (socket && socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(order)); };
@@ -34,7 +36,7 @@ const forces = units.map(unit => unit === "m" ? "N" : "N·m").join(", ");
 // A strip for each of what there is to show: what it needs, its title and unit, its curves, and their limits.
 const strips = [
   [["plant.q_true"], "joint positions", units.join(", "), q => [...q], joints.map(joint => joint.range)],
-  [["control.tau"], "joint forces", forces, tau => [...tau], joints.map(joint => joint.force)],
+  [["control.tau"], "joint forces sent", forces, tau => [...tau], joints.map(joint => joint.force)],
   [["plant.q", "control.q_predicted"], "rolled back by", units.join(", "), (q, predicted) => [...q].map((v, i) => v - predicted[i])],
   [["plant.residual_force"], "shadow: unexplained force", forces, force => [...force]],
   [["collision.distance"], "nearest pair", "m", distance => [distance[0]]],
@@ -48,15 +50,16 @@ const strips = [
 });
 
 // What happened since the last picture: marked in every strip, and where the master went back told for a moment.
-const last = {contact: 0, faults: "", returned: 0, told: -Infinity};
+const last = {time: 0, repetition: 0, contact: 0, faults: null, returned: 0, told: -Infinity};
 function noteEvents(now) {
-  const row = part("row"), contact = layout["collision.contact"] ? part("collision.contact")[0] : 0;
+  const [time, , , , , returned] = part("row"), contact = layout["collision.contact"] ? part("collision.contact")[0] : 0;
   const faults = String(part("plant.fault") || ""), kinds = [];
+  if (time < last.time) Object.assign(last, {contact: 0, faults: null, returned: 0});
   if (contact && !last.contact) kinds.push("contact");
-  if (last.faults && faults !== last.faults) kinds.push("fault");
-  if (row[5] > last.returned) { kinds.push("returned"); last.told = now; }
-  Object.assign(last, {contact, faults, returned: row[5]});
-  for (const kind of kinds) strips.forEach(({strip}) => strip.mark(row[0], kind));
+  if (last.faults !== null && faults !== last.faults) kinds.push("fault");
+  if (returned > last.returned) { kinds.push("returned"); last.told = now; }
+  Object.assign(last, {time, contact, faults, returned});
+  for (const kind of kinds) strips.forEach(({strip}) => strip.mark(time, kind));
 }
 
 function connect() {
@@ -65,11 +68,17 @@ function connect() {
   socket.binaryType = "arraybuffer";
   socket.onmessage = event => {
     if (typeof event.data === "string") { status = JSON.parse(event.data); showStatus(); }
-    else { picture = new Float32Array(event.data); fresh = true; }
+    else {
+      const first = picture === null;
+      picture = new Float32Array(event.data);
+      fresh = true;
+      if (first && status.you !== undefined) showStatus();
+    }
   };
   socket.onclose = () => {
-    if (ended) return say("The session is over.", true);
     status = {};
+    find("notice").hidden = true;
+    if (ended) return say(`The session is over. Its results: ${hello.results}`, true);
     say("No connection: the arm stops. Trying again …", true);
     setTimeout(connect, 1000);
   };
@@ -79,8 +88,9 @@ function say(text, lost = false) {
   find("state").textContent = text;
   find("state").classList.toggle("lost", lost);
   document.querySelectorAll("aside button, aside select, aside input").forEach(one => {
-    if (!["plan", "prediction", "operate"].includes(one.id)) one.disabled = !operating();
+    if (!["plan", "prediction", "operate"].includes(one.id)) one.disabled = !operating() || !picture;
   });
+  find("operate").disabled = status.operator !== null && !operating();
   if (status.ended) for (const name of ["play", "step"]) find(name).disabled = true;
 }
 
@@ -90,11 +100,22 @@ function showStatus() {
   const pages = status.watchers === 1 ? "1 page is" : `${status.watchers} pages are`;
   say(`You are watcher ${status.you}; ${who}. ${pages} open.`);
   find("operate").textContent = operating() ? "Leave the controls" : "Take the controls";
-  find("operate").disabled = status.operator !== null && !operating();
-  find("notice").hidden = !status.notice;
-  find("notice").textContent = status.notice || "";
+  const notice = performance.now() < remark.until ? remark.text : status.notice || "";
+  find("notice").hidden = !notice;
+  find("notice").textContent = notice;
   const parameters = JSON.stringify(status.parameters || {});
-  if (parameters !== said) { said = parameters; listParameters(status.parameters || {}, new Set(status.at_once || [])); }
+  if (parameters !== said) {
+    said = parameters;
+    listParameters(status.parameters || {}, new Set(status.at_once || []));
+    placeGoals(status.parameters || {});
+  }
+}
+
+// Where the tools are to go may change with Reset.
+function placeGoals(parameters) {
+  const goal = i => Number(parameters[`planner.goal[${i + 1}]`]);
+  hello.stage.goals = hello.stage.goals.map((before, k) => before.map((value, i) => Number.isFinite(goal(3 * k + i)) ? goal(3 * k + i) : value));
+  scene.stale = true;
 }
 
 function listParameters(parameters, atOnce) {
@@ -126,8 +147,10 @@ function changes() {
 function setNow(name, field) {
   const value = Number(field.value);
   if (field.value.trim() !== "" && Number.isFinite(value)) send({do: "set", name, value});
-  else find("notice").textContent = `${name} cannot be '${field.value}'; it takes a number`;
-  find("notice").hidden = find("notice").textContent === "";
+  else {
+    remark = {text: `${name} cannot be '${field.value}'; it takes a number`, until: performance.now() + READ_FOR};
+    showStatus();
+  }
 }
 
 const fieldFor = (name, label) => {
@@ -148,33 +171,35 @@ const chosen = joints.map((joint, i) => {
   const kind = make("select", {}, ...FAULTS.map((name, k) => make("option", {value: k, textContent: name})));
   kind.setAttribute("aria-label", `fault of ${joint.name}`);
   kind.addEventListener("change", () => send({do: "set", name: `plant.fault[${i + 1}]`, value: Number(kind.value)}));
-  const size = fieldFor(`plant.fault_size[${i + 1}]`, `size of the fault of ${joint.name}`);
+  const size = fieldFor(`plant.fault_size[${i + 1}]`, `size of the fault of ${joint.name}`), sized = make("label", {}, make("span"), size);
+  sized.hidden = true;
   const swatch = make("span", {className: "swatch"}), number = make("td", {className: "number"});
   swatch.style.background = joint.colour;
-  const line = make("tr", {}, make("td", {}, swatch, joint.name), number, make("td", {}, kind, size));
+  const line = make("tr", {}, make("td", {}, swatch, joint.name), number, make("td", {}, kind, sized));
   lightWhenPointedAt(line, on => {
     scene.lit = on ? i : null;
     scene.stale = true;
     strips.forEach(({strip}) => { if (strip.colours === colours) strip.lit = scene.lit; });
   });
   find("joints-table").append(line);
-  return {kind, size, number};
+  return {kind, size, sized, number};
 });
 
 function draw() {
   const row = part("row"), paused = row[2] > 0;
   scene.poses = part("poses");
-  scene.ghosts = [["plan", "#0072B2"], ["prediction", "#E69F00"]].filter(([name]) => find(name).checked && apart(name))
+  scene.ghosts = [["plan", "#0072B2"], ["prediction", "#E69F00"]].filter(([name]) => find(name).checked && part(name))
     .map(([name, colour]) => ({poses: part(name), colour}));
   const tool = [...part("tools")];
+  scene.keepInSight(Array.from({length: tool.length / 7}, (_, i) => tool.slice(7 * i, 7 * i + 3)));
   gizmo.at = hello.steerable && !hello.recorded ? tool.slice(0, 3) : null;
   gizmo.turned = tool.slice(3, 7);
   const distance = layout["collision.distance"] ? part("collision.distance")[0] : 1e6;
   const pair = nearLine(distance, [...(part("collision.point_a") || [0, 0, 0])], [...(part("collision.point_b") || [0, 0, 0])]);
   const own = gizmo.drawing(), hand = pulled ? handDrawing() : {lines: [], marks: []};
   scene.above = {lines: [...pair.lines, ...own.lines, ...hand.lines],
-    marks: [...pair.marks, ...own.marks, ...hand.marks, ...faultMarks()]};
-  scene.marks = hello.stage.goals.map(at => ({at, size: 0.015, colour: "#CC79A7"}));
+    marks: [...pair.marks, ...own.marks, ...hand.marks, ...faultMarks(scene, part("plant.fault") || [])]};
+  scene.marks = hello.stage.goals.map(at => ({at, size: 0.015, colour: GOAL}));
   if (layout["collision.contact"] && part("collision.contact")[0]) pair.marks.forEach(mark => { mark.size = 0.014; });
   scene.draw();
   showAxes();
@@ -196,7 +221,7 @@ function showSpeed(speed) {
   find("speed").value = speed;
 }
 
-const letters = ["x", "y", "z"].map(textContent => make("span", {className: "axis", textContent}));
+const letters = ["x", "y", "z"].map(textContent => make("span", {className: "axis", textContent, hidden: true}));
 document.querySelector(".stage").append(...letters);
 // The names of the arrows, beside their tips.
 function showAxes() {
@@ -205,19 +230,6 @@ function showAxes() {
     one.hidden = x < 0 || y < 0 || x > scene.canvas.clientWidth || y > scene.canvas.clientHeight;
     one.style.transform = `translate(${x}px, ${y}px) translate(-50%, -50%)`;
   });
-}
-
-// A ghost is shown where it is not where the robot is: else it would only veil it.
-function apart(name) {
-  const other = part(name), own = part("poses");
-  return other && other.some((value, i) => Math.abs(value - own[i]) > 2e-3);
-}
-
-// A ball at each joint that has failed.
-function faultMarks() {
-  const faults = part("plant.fault") || [];
-  return joints.filter((joint, i) => faults[i]).map(joint => (
-    {at: placed(scene.pose(joint.body), joint.at), size: 0.02 * scene.distance / 1.6, colour: HAPPENED.fault[1]}));
 }
 
 function handDrawing() {
@@ -229,12 +241,14 @@ function handDrawing() {
 function showJoints() {
   const q = part("plant.q_true"), faults = part("plant.fault") || [], badges = [];
   tuned.forEach(({name, field}) => showField(field, part(name)[0]));
-  chosen.forEach(({kind, size, number}, i) => {
+  chosen.forEach(({kind, size, sized, number}, i) => {
     number.textContent = joints[i].unit === "rad" ? `${fixed(q[i] * 180 / Math.PI, 1)}°` : `${fixed(q[i], 4)} m`;
     const fault = faults[i] || 0;
     if (document.activeElement !== kind) kind.value = String(fault);
-    size.hidden = !SIZED.includes(fault) || !layout["plant.fault_size"];
-    if (!size.hidden) showField(size, part("plant.fault_size")[i]);
+    sized.hidden = !SIZED[fault] || !layout["plant.fault_size"];
+    if (sized.hidden) return;
+    showField(size, part("plant.fault_size")[i]);
+    sized.firstChild.textContent = SIZED[fault](joints[i].unit);
   });
   for (const kind of new Set(faults)) {
     const names = joints.filter((joint, i) => faults[i] === kind).map(joint => joint.name);
@@ -254,7 +268,11 @@ function tick(now) {
   requestAnimationFrame(tick);
   if (!picture || !(fresh || scene.stale)) return;
   if (fresh) {
-    const time = part("row")[0];
+    const time = part("row")[0], repetition = part("row")[6];
+    if (repetition !== last.repetition) {            // it began again
+      Object.assign(last, {repetition, time: Infinity});
+      strips.forEach(({strip}) => strip.clear());
+    }
     strips.forEach(({take}) => take(time));
     noteEvents(now);
   }
@@ -306,6 +324,7 @@ find("step").addEventListener("click", () => send({do: "step", count: 1}));
 find("again").addEventListener("click", () => send({do: "again", set: changes()}));
 find("finish").addEventListener("click", () => { ended = true; send({do: "finish"}); });
 find("speed").addEventListener("change", () => { send({do: "speed", value: Number(find("speed").value)}); find("speed").blur(); });
+find("seek").addEventListener("input", () => strips.forEach(({strip}) => strip.clear()));
 find("seek").addEventListener("input", () => send({do: "seek", time: Number(find("seek").value)}));
 find("scenario").addEventListener("change", () => send({do: "scenario", name: find("scenario").value}));
 find("operate").addEventListener("click", () => send({do: operating() ? "leave" : "operate"}));
@@ -315,7 +334,8 @@ find("title").textContent = hello.title;
 find("scenario").append(...hello.scenarios.map(name => make("option", {value: name, textContent: name})));
 find("scenario").value = hello.scenario;
 find("scenario").closest(".row").hidden = !hello.scenarios.length;
-const words = {contact: "contact", fault: "fault", returned: "the master went back to an instant"};
+if (hello.stage.goals.length) HAPPENED.goal = ["●", GOAL];
+const words = {...(HAPPENED.goal ? {goal: "where the tool is to go"} : {}), contact: "contact", fault: "fault", returned: "the master went back to an instant"};
 find("legend").append(...Object.entries(words).map(([kind, word]) => {
   const shape = make("span", {textContent: HAPPENED[kind][0]});
   shape.style.color = HAPPENED[kind][1];

@@ -47,9 +47,10 @@ SHOWN = (
     "collision.point_b",
     "collision.contact",
 )
-# Before what is shown: time, steps done, whether it is paused, speed, macro steps a second of wall time, and how many
-# instants the master has gone back to so far: events that it located and steps that it rejected.
-ABOUT = 6
+# Before what is shown: time, steps done, whether it is paused, speed, macro steps a second of wall time, how many
+# instants the master has gone back to so far (events that it located and steps that it rejected), and which repetition
+# of the run it is.
+ABOUT = 7
 
 
 def shown_variables(components: Mapping[str, Component]) -> dict[str, list[str]]:
@@ -108,7 +109,7 @@ class Live:
         self._words: dict[str, Any] = {}
         self._watchers, self._heard, self._patience, self._met = 0, time.monotonic(), STARTING, False
         self._runs, self._early = False, list[Mapping[str, Any]]()
-        self._steps_left = 0
+        self._steps_left = self._repetition = 0
 
     def watch(
         self,
@@ -192,6 +193,8 @@ class Live:
             self._heard = time.monotonic()
         self._names = [name for names in shown.values() for name in names]
         self._row = np.zeros(ABOUT + len(self._names))
+        self._repetition += 1
+        self._row[ABOUT - 1] = self._repetition
         self._reads, first = [], ABOUT
         for name, group in groupby(self._names, lambda name: name.partition(".")[0]):
             variables = [each.partition(".")[2] for each in group]

@@ -59,7 +59,7 @@ class Player:
             self._turn += 1
         self._wall = now
         k = self._row()
-        about = [self._now, k, self._paused or self._now >= self._time[-1], self._speed, 0.0, self._returns(k)]
+        about = [self._now, k, self._paused or self._now >= self._time[-1], self._speed, 0.0, self._returns(k), 1]
         assert len(about) == ABOUT
         return self._turn, np.concatenate([about, self._table[k]]), self._words
 

@@ -7,6 +7,7 @@ if (motion) {
   const play = find("play"), slider = find("time"), speed = find("speed"), told = find("told"), plan = find("plan");
   const times = unpack(motion.times), poses = unpack(motion.poses), near = unpack(motion.near);
   const second = motion.plan ? unpack(motion.plan) : null;
+  const faults = motion.faults ? unpack(motion.faults) : null, joints = motion.stage.joints.length;
   const size = poses.length / times.length, end = times[times.length - 1];
   let scene = null, now = 0, before = null, frame = -1;
   try {
@@ -29,8 +30,9 @@ if (motion) {
     if (scene && (k !== frame || scene.stale)) {
       scene.poses = poses.subarray(k * size, (k + 1) * size);
       const own = [...near.subarray(7 * k, 7 * k + 7)], pair = nearLine(own[0], own.slice(1, 4), own.slice(4, 7));
-      scene.above = pair;
-      scene.marks = motion.stage.goals.map(at => ({at, size: 0.012, colour: "#CC79A7"}));
+      const failed = faults ? faultMarks(scene, faults.subarray(k * joints, (k + 1) * joints)) : [];
+      scene.above = {lines: pair.lines, marks: [...pair.marks, ...failed]};
+      scene.marks = motion.stage.goals.map(at => ({at, size: 0.012, colour: GOAL}));
       scene.ghosts = second && plan.checked
         ? [{poses: second.subarray(k * size, (k + 1) * size), colour: motion.ghost || "#0072B2"}] : [];
       scene.draw();

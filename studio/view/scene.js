@@ -79,6 +79,11 @@ void main() {
 }`;
 const STILL = new Float32Array([0, 0, 0, 1, 0, 0, 0]);
 const DARK = [0.07, 0.09, 0.15];
+const GOAL = "#CC79A7", FAULTY = "#8f3f6e";
+// A ghost's link is shown where it is this far, m or in its quaternion, from the robot's own: else it would only veil it.
+const APART = 2e-3;
+// What is to be seen stays out of this part of the canvas along each edge; above there are words.
+const MARGIN = {side: 0.2, above: 0.22, below: 0.18}, WELL_INSIDE = 0.08;
 const BACKGROUND = [0.972, 0.976, 0.984];
 
 class Scene {
@@ -102,10 +107,11 @@ class Scene {
 
   look() {
     const {low, high} = this.stage;
-    this.target = scale(add(low, high), 0.5);
+    this.target = this.middle = scale(add(low, high), 0.5);
     this.distance = Math.max(0.6, 1.0 * norm(sub(high, low)) + 0.35);
     this.heading = -0.9;
-    this.height = 0.38;
+    this.height = this.stage.height;
+    this.follows = true;
     this.stale = true;
   }
 
@@ -131,7 +137,8 @@ class Scene {
     gl.enableVertexAttribArray(this.place);
     gl.enableVertexAttribArray(this.normal);
     gl.enable(gl.DEPTH_TEST);
-    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    // The canvas itself stays opaque: the page behind it has no part in its colours.
+    gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     this.pieces = this.stage.pieces.map(piece => ({...piece, ...this._upload(triangles(piece.corners, piece.faces)),
       colour: pale(rgb(piece.colour), piece.standing ? 0.3 : 0.5)}));
     this.ball = this._upload(ballTriangles());
@@ -194,7 +201,11 @@ class Scene {
 
   // Depth first, then colour: a ghost is one transparent whole, and its inner faces do not add up.
   _paintGhost({poses, colour}) {
-    const gl = this.gl, moving = this.pieces.filter(piece => !piece.standing);
+    const gl = this.gl, differs = body => {
+      const own = this.pose(body);
+      return this.pose(body, poses).some((value, i) => Math.abs(value - own[i]) > APART);
+    };
+    const moving = this.pieces.filter(piece => !piece.standing && differs(piece.body));
     for (const pass of [0, 1]) {
       gl.colorMask(...Array(4).fill(pass === 1));
       gl.depthFunc(pass ? gl.LEQUAL : gl.LESS);
@@ -294,8 +305,8 @@ class Scene {
       if (held.size === 2) {
         this._zoom(spread / apart());
         spread = apart();
-        this._slide(dx / 2, dy / 2);
-      } else if (event.shiftKey || event.buttons === 4) this._slide(dx, dy);
+        this._shift(dx / 2, dy / 2);
+      } else if (event.shiftKey || event.buttons === 4) this._shift(dx, dy);
       else this._orbit(dx, dy);
       redraw();
     });
@@ -320,7 +331,7 @@ class Scene {
   // Arrows turn the view, with shift they shift it; + and - zoom, Home shows all.
   _obey({key, shiftKey}) {
     const way = {ArrowLeft: [20, 0], ArrowRight: [-20, 0], ArrowUp: [0, 20], ArrowDown: [0, -20]}[key];
-    if (way && shiftKey) this._slide(...way);
+    if (way && shiftKey) this._shift(...way);
     else if (way) this._orbit(...way);
     else if (key === "+" || key === "-") this._zoom(key === "+" ? 0.9 : 1.1);
     else if (key === "Home") this.look();
@@ -333,6 +344,23 @@ class Scene {
   _orbit(dx, dy) {
     this.heading -= 0.007 * dx;
     this.height = Math.max(-1.5, Math.min(1.5, this.height + 0.007 * dy));
+  }
+
+  // Who shifts the view wants to look elsewhere than where the robot goes.
+  _shift(dx, dy) { this.follows = false; this._slide(dx, dy); }
+
+  // Goes after places in the world that come near an edge, and back where they came from when none is near, a part of
+  // the way with each picture.
+  keepInSight(places) {
+    if (!this.follows) return;
+    const {clientWidth: width, clientHeight: height} = this.canvas;
+    const beyond = (value, low, high) => value < low ? value - low : value > high ? value - high : 0;
+    const out = more => places.map(place => {
+      const [x, y] = this.project(place), {side, above, below} = MARGIN;
+      return [beyond(x, (side + more) * width, (1 - side - more) * width), beyond(y, (above + more) * height, (1 - below - more) * height)];
+    }).filter(([dx, dy]) => dx || dy);
+    for (const [dx, dy] of out(0)) this._slide(-0.2 * dx, -0.2 * dy);
+    if (!out(WELL_INSIDE).length) this.target = add(this.target, scale(sub(this.middle, this.target), 0.02));
   }
 
   _slide(dx, dy) {
@@ -388,6 +416,12 @@ function lightWhenPointedAt(one, light) {
 
 // Without a minus before what rounds to nothing.
 const inMillimetres = distance => `${(Math.round(1e4 * distance) / 10 || 0).toFixed(1)} mm`;
+
+// A ball at each joint that has failed.
+function faultMarks(scene, faults) {
+  return scene.stage.joints.filter((joint, i) => faults[i]).map(joint => (
+    {at: placed(scene.pose(joint.body), joint.at), size: 0.02 * scene.distance / 1.6, colour: FAULTY}));
+}
 
 const NEAR = 0.05;
 // The nearest pair as a line: red when nearer than NEAR m or inside.

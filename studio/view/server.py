@@ -102,6 +102,7 @@ class Show:
             "show": self.playbill.show,
             "scenarios": self.playbill.scenarios,
             "seconds": self.playbill.seconds,
+            "results": self.playbill.results,
             "steerable": "planner.enable" in self.lengths,
             "layout": self.painter.layout,
             "stage": stage.describe(self.playbill.home, self.playbill.goals),

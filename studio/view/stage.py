@@ -23,6 +23,7 @@ _WIDE = 1.5
 FRAMES_PER_SECOND, MOST_FRAMES = 50, 3000
 # The camera has this many postures of a motion in its picture, and so, nearly, all.
 _SEEN = 9
+_LOOKS_DOWN, _LOOKS_UP = 0.38, -0.12
 # Corners are told to a tenth of a millimetre.
 _DECIMALS = 4
 
@@ -47,6 +48,7 @@ class Stage:
             "bodies": [self.arm.model.body(i).name for i in range(self.arm.model.nbody)],
             "joints": [self._describe_joint(i) for i in range(self.arm.n)],
             "goals": [list(goal) for goal in goals],
+            "height": self._camera_height(np.array(home)),
             "low": low.tolist(),
             "high": high.tolist(),
             "home": pack(poses),
@@ -81,13 +83,24 @@ class Stage:
         return poses
 
     def _extent(self, seen: Vector, goals: Sequence[Sequence[float]]) -> tuple[Vector, Vector]:
-        """The box around the robot's moving pieces, its tools and the goals, as a camera should see them."""
-        moving = [piece for piece in self.pieces if piece.joint >= 0] or list(self.pieces)
+        """The box around all pieces but floors, the tools and the goals, as a camera should see them."""
+        shown = [piece for piece in self.pieces if not _is_wide(piece)] or list(self.pieces)
         poses = self.poses(seen)
-        places = [_placed(piece.corners, each[piece.body]) for piece in moving for each in poses]
+        places = [_placed(piece.corners, each[piece.body]) for piece in shown for each in poses]
         tools = [self.tool_poses(q)[:, :3] for q in seen]
         points = np.vstack([*places, *tools, *(np.reshape(goal, (1, 3)) for goal in goals)])
         return points.min(axis=0), points.max(axis=0)
+
+    def _camera_height(self, home: Vector) -> float:
+        """By how much the camera looks down, rad; or a little up, where something that stands still is above a tool."""
+        tools, poses = self.tool_poses(home)[:, :3], self.poses(home[np.newaxis])[0]
+        for piece in self.pieces:
+            corners = _placed(piece.corners, poses[piece.body])
+            low, high = corners.min(axis=0), corners.max(axis=0)
+            above = (low[:2] < tools[:, :2]) & (tools[:, :2] < high[:2])
+            if piece.joint < 0 and bool((above.all(axis=1) & (low[2] > tools[:, 2])).any()):
+                return _LOOKS_UP
+        return _LOOKS_DOWN
 
 
 def make_stage(mjcf: str, tools: Sequence[str]) -> Stage:
@@ -104,7 +117,14 @@ def replay_of(stage: Stage, result: Result) -> dict[str, Any]:
         "poses": pack(stage.poses(result.vector("plant.q_true")[rows])),
         "plan": pack(stage.poses(result.vector("planner.q_d")[rows])),
         "near": pack(near),
+        **_faults(result, rows),
     }
+
+
+def _faults(result: Result, rows: NDArray[np.intp]) -> dict[str, str]:
+    """Which joints have failed, where any has."""
+    faults = result.vector("plant.fault")[rows] if "plant.fault[1]" in result.columns else np.zeros(0)
+    return {"faults": pack(faults)} if faults.any() else {}
 
 
 def seen_in(result: Result) -> Vector:
@@ -137,13 +157,17 @@ def _points(result: Result) -> list[NDArray[np.float64]]:
     return [result.vector(name) for name in names]
 
 
+def _is_wide(piece: Piece) -> bool:
+    """Whether it stands still and is a floor, or a ceiling."""
+    return piece.joint < 0 and bool(np.all(np.ptp(piece.corners[:, :2], axis=0) > _WIDE))
+
+
 def _describe_piece(piece: Piece) -> dict[str, Any]:
-    wide = bool(np.all(np.ptp(piece.corners[:, :2], axis=0) > _WIDE))
     return {
         "name": piece.name,
         "body": piece.body,
         "joint": piece.joint,
-        "colour": joint_colour(piece.joint) if piece.joint >= 0 else FLOOR if wide else STANDING,
+        "colour": joint_colour(piece.joint) if piece.joint >= 0 else FLOOR if _is_wide(piece) else STANDING,
         "standing": piece.joint < 0,
         "corners": piece.corners.round(_DECIMALS).ravel().tolist(),
         "faces": piece.faces.ravel().tolist(),

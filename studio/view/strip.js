@@ -3,7 +3,16 @@
 
 const PREFIXES = [[1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"], [1e-12, "p"]];
 // What happened, told by shape as well as by colour: above a strip at its instant, and in the legend.
-const HAPPENED = {contact: ["●", "#b0400a"], fault: ["▲", "#8f3f6e"], returned: ["◆", "#005a8d"]};
+const ASIDE = {contact: -6, fault: 0, returned: 6};  // pixels, so that what happens at one instant is seen
+const HAPPENED = {contact: ["●", "#b0400a"], fault: ["▲", FAULTY], returned: ["◆", "#005a8d"]};
+
+const ROUNDING = 1e-12, SECOND_LABEL = 38;           // in the curves' units; pixels that a time needs
+
+// The least of 1, 2 and 5 times a power of ten that is not below a size.
+function roundStep(size) {
+  const power = 10 ** Math.floor(Math.log10(size));
+  return power * [1, 2, 5, 10].find(k => k * power >= size * (1 - 1e-9));
+}
 
 // With so many digits after the point, and no minus before a nought.
 const fixed = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]*$)/, "");
@@ -16,13 +25,15 @@ class Strip {
 
   push(time, values) {
     const last = this.times[this.times.length - 1];
-    if (last !== undefined && time < last) { this.times = []; this.rows = []; this.happened = []; }
+    if (last !== undefined && time < last) this.clear();
     if (time === last) return;
     this.times.push(time);
     this.rows.push(values);
     while (this.times.length > 2 && this.times[1] < time - this.seconds) { this.times.shift(); this.rows.shift(); }
     this.happened = this.happened.filter(mark => mark.time > time - this.seconds);
   }
+
+  clear() { this.times = []; this.rows = []; this.happened = []; }
 
   mark(time, kind) { this.happened.push({time, kind}); }
 
@@ -57,19 +68,20 @@ class Strip {
     this._marks(c, {left, top, bottom, x});
   }
 
-  // Of the values, and of a limit that one of them comes near.
+  // Of the values, and of a limit that one of them comes near; what is rounding counts as nothing.
   _range() {
     let low = Infinity, high = -Infinity;
     for (const row of this.rows) row.forEach((v, i) => {
       if (Math.abs(v) > 1e5) return;
+      if (Math.abs(v) < ROUNDING) v = 0;
       low = Math.min(low, v);
       high = Math.max(high, v);
       const [least, most] = this.limits[i] || [null, null];
       if (most !== null && v > 0.8 * most) high = Math.max(high, most);
       if (least !== null && v < 0.8 * least) low = Math.min(low, least);
     });
-    if (low > high) [low, high] = [0, 1];
-    const room = Math.max(0.08 * (high - low), 1e-2 * Math.max(Math.abs(low), Math.abs(high))) || 0.01;
+    if (low > high) low = high = 0;
+    const room = Math.max(0.08 * (high - low), 0.02 * Math.max(Math.abs(low), Math.abs(high))) || 1;
     return [low - room, high + room];
   }
 
@@ -94,13 +106,13 @@ class Strip {
       c.globalAlpha = 0.5;
       c.beginPath(); c.moveTo(x(time), top); c.lineTo(x(time), bottom); c.stroke();
       c.globalAlpha = 1;
-      c.fillText(shape, x(time), top - 1);
+      c.fillText(shape, x(time) + ASIDE[kind], top - 1);
     }
     c.textAlign = "left";
   }
 
   _frame(c, {left, right, top, bottom, begin, end, low, high, x, y}) {
-    const largest = Math.max(Math.abs(low), Math.abs(high));
+    const largest = Math.max(Math.abs(low), Math.abs(high)), nothing = low === -1 && high === 1;
     const [size, prefix] = PREFIXES.find(([size]) => largest >= 0.1 * size) || PREFIXES[PREFIXES.length - 1];
     c.font = "12px system-ui, sans-serif";
     c.fillStyle = "#1f2937";
@@ -109,14 +121,14 @@ class Strip {
     c.strokeStyle = "#e5e7eb";
     c.lineWidth = 1;
     c.textAlign = "right";
-    const digits = Math.max(0, Math.min(4, 1 - Math.floor(Math.log10((high - low) / size))));
-    for (const part of [0.08, 0.5, 0.92]) {
-      const v = low + part * (high - low);
-      c.beginPath(); c.moveTo(left, y(v)); c.lineTo(right, y(v)); c.stroke();
-      c.fillText(fixed(v / size, digits), left - 6, y(v) + 4);
+    const apart = nothing ? 2 : roundStep((high - low) / 4), digits = Math.max(0, -Math.floor(Math.log10(apart / size) + 1e-9));
+    for (let k = Math.ceil(low / apart); k * apart <= high; k++) {
+      c.beginPath(); c.moveTo(left, y(k * apart)); c.lineTo(right, y(k * apart)); c.stroke();
+      c.fillText(fixed(k * apart / size, digits), left - 6, y(k * apart) + 4);
     }
     c.textAlign = "center";
-    for (let t = Math.ceil(begin / 2) * 2; t <= end - 0.2; t += 2) c.fillText(`${t} s`, x(t), bottom + 15);
+    const seconds = roundStep(SECOND_LABEL * this.seconds / (right - left));
+    for (let t = Math.ceil(begin / seconds) * seconds; t <= end - 0.02 * this.seconds; t += seconds) c.fillText(`${t} s`, x(t), bottom + 15);
     c.textAlign = "left";
   }
 }

@@ -41,6 +41,8 @@ class Playbill:
     """Those that a person may go on to."""
     seconds: float = 0.0
     """How long a recorded run is."""
+    results: str = ""
+    """Where a live run writes its report."""
 
 
 def playbill_of(name: str, title: str, robot: Robot, obstacles: tuple[Obstacle, ...]) -> Playbill:
