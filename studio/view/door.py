@@ -30,9 +30,12 @@ class Door:
 
     def answer(self, connection: ServerConnection, request: Request) -> Response | None:
         """None lets a WebSocket in."""
-        path = urlsplit(request.path)
-        given = parse_qs(path.query).get("token", [""])[0]
-        if not hmac.compare_digest(given.encode(), self._address.token.encode()):
+        try:
+            path = urlsplit(request.path)
+            given = parse_qs(path.query).get("token", [""])[0].encode(errors="replace")
+        except ValueError:
+            return _respond(HTTPStatus.BAD_REQUEST, "That is no address of a page.\n")
+        if not hmac.compare_digest(given, self._address.token.encode()):
             return _respond(HTTPStatus.FORBIDDEN, "This page needs the token of the address that simloop printed.\n")
         host = _one(request.headers, "Host")
         if not self._is_ours(host):

@@ -19,6 +19,7 @@ import numpy as np
 from simloop.master import Account, Component, Result, SimloopError, System, TimedWrite
 from simloop.master.component import Value, Variable, elements
 from simloop.master.values import check_number
+from simloop.studio.scenario import port_of
 from simloop.studio.view.board import Board
 
 # Wall time between two pictures, at which commands are heard too, s.
@@ -26,6 +27,10 @@ LOOK = 1 / 40
 # An input that is not renewed for this long is let go at the next look, so within 0.2 s; a viewer that says nothing is
 # waited for no longer, or has not even begun; a run that lags by more is let off, s.
 DEAD_MAN, SILENT, STARTING, LAG = 0.2 - LOOK, 2.0, 30.0, 0.25
+# What is left to hear after this long, s, is heard at the next look: a page that talks too much holds nothing up.
+HEARING = 1e-3
+# What only a hand that is there may hold: it cannot be set to stay.
+HELD_BY_HAND = ("planner.enable", "planner.twist")
 # What is shown of the loop, where it is there, by component; the first is q.
 SHOWN = (
     "plant.q_true",
@@ -122,15 +127,13 @@ class Live:
         """What `run` asks before each macro step; `account` is the run's. Waits, before anything moves, for someone who
         could miss the start."""
         self._system, self._h, self._dt, self._account = system, h, float(h), account
-        self._last: dict[str, float] = {}
         self._held: dict[str, Held] = {}
         self.writes.clear()
-        self.again, self.finished, self._runs = None, False, False
+        self.again, self.finished, self._runs, self._steps_left = None, False, False, 0
         self._bind_shown()
-        notice = "" if self._words.get("ended") else self._words.get("notice", "")
         writable = {f"{component}.{variable}" for component, variable in system.writable()}
-        self.tell(notice, parameters=dict(parameters), at_once=[name for name in parameters if name in writable])
-        self._words["ended"] = False
+        at_once = [name for name in parameters if name in writable]
+        self.tell(self._words.get("notice", ""), ended=False, parameters=dict(parameters), at_once=at_once)
         self._next_look = self._free_until = 0.0
         self._done, self._rate_from = 0, (time.monotonic(), 0)
         while not self._met and self._speaks() and go_on(0):
@@ -145,7 +148,10 @@ class Live:
             if not self._runs:
                 self._begin_to_obey()
             self._attend()
-            return go_on(done) and not self._over()
+            goes_on = go_on(done) and not self._over()
+            if not goes_on:
+                self._forget_what_did_not_count()
+            return goes_on
 
         self._go_on = go_on
         return keep_going
@@ -156,6 +162,10 @@ class Live:
         early, self._early = self._early, []
         for command in early:
             self._obey(command, time.monotonic())
+
+    def _forget_what_did_not_count(self) -> None:
+        """What was written before a step that was never made is no part of the run."""
+        self.writes[:] = [write for write in self.writes if write.time < self._done * self._h]
 
     def hold(self, result: Result, error: str, go_on: Callable[[int], bool]) -> None:
         """Show the end until a person finishes, begins again, or leaves."""
@@ -228,14 +238,21 @@ class Live:
         return self.paused and not self._over() and self._go_on(self._done)
 
     def _keep_pace(self, now: float) -> None:
-        due = self._begin + (self._done - self._begin_done) * self._dt / self.speed
-        if now - due > LAG:
+        if now - self._due() > LAG:
             self._restart_clock(now)
-        while now < due - 1e-3 and not self.paused and not self.finished and self._go_on(self._done):
-            time.sleep(min(due - now, LOOK))
+        # Looking may change the speed, and with it when the step is due.
+        while self.speed > 0.0 and now < self._due() - 1e-3 and self._may_wait():
+            time.sleep(min(self._due() - now, LOOK))
             now = time.monotonic()
             if now >= self._next_look:
                 self._look(now)
+
+    def _due(self) -> float:
+        """When, by the wall clock, the next step is due."""
+        return self._begin + (self._done - self._begin_done) * self._dt / self.speed
+
+    def _may_wait(self) -> bool:
+        return not self.paused and not self._over() and self._go_on(self._done)
 
     def _restart_clock(self, now: float) -> None:
         self._begin, self._begin_done = now, self._done
@@ -268,7 +285,8 @@ class Live:
 
     def _hear(self, now: float) -> None:
         try:
-            while self._commands.poll():
+            end = time.monotonic() + HEARING
+            while self._commands.poll() and time.monotonic() < end:
                 command = self._commands.recv()
                 if self._runs or command["do"] == "beat":
                     self._obey(command, now)
@@ -285,28 +303,41 @@ class Live:
                 self._watchers, self._heard, self._patience = watchers, now, SILENT
                 self._met = self._met or watchers > 0
             case {"do": "pause"}:
-                self.paused = True
+                self.paused, self._steps_left = True, 0
             case {"do": "play"}:
-                self.paused = False
+                self.paused, self._steps_left = False, 0
                 self._restart_clock(now)
             case {"do": "step", "count": int(count)}:
-                self.paused, self._steps_left = True, count
+                self.paused = True
+                self._steps_left += count
             case {"do": "speed", "value": float(speed)}:
                 self.speed = speed
                 self._restart_clock(now)
             case {"do": "finish"}:
-                self.finished = True
-            case {"do": "again", "set": dict(changes)}:
-                self.again = changes
-            case {"do": "scenario", "name": str(name)}:
+                self.finished, self.again, self.other = True, None, None
+            case {"do": "again", "set": dict(changes)} if not self.finished:
+                self._begin_again(changes)
+            case {"do": "scenario", "name": str(name)} if not self.finished:
                 self.other = name
             case {"do": "write", "values": dict(values)}:
-                self._write(values)
+                self._write(self._settable(values))
             case {"do": "hold", "key": str(key), "values": dict(values), "release": dict(release)}:
                 self._held[key] = Held(now, release)
                 self._write(values)
             case {"do": "release", "key": str(key)} if key in self._held:
                 self._write(self._held.pop(key).release)
+
+    def _begin_again(self, changes: Mapping[str, Any]) -> None:
+        """What was told of the run before this does not stay; what is refused of the changes is told after it."""
+        self._words["notice"] = ""
+        self.again = self._settable(changes)
+
+    def _settable(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Without what only a hand may hold, which is told."""
+        for name in values:
+            if port_of(name) in HELD_BY_HAND:
+                self.tell(f"{name} is held by a hand that is there; it cannot be set to stay")
+        return {name: value for name, value in values.items() if port_of(name) not in HELD_BY_HAND}
 
     def _let_go(self, now: float) -> None:
         for key in [key for key, held in self._held.items() if now - held.renewed > DEAD_MAN]:
@@ -328,11 +359,9 @@ class Live:
                 self._set(component, each, number)
 
     def _set(self, component: Component, variable: str, number: float) -> None:
-        name = f"{component.name}.{variable}"
-        if self._last.get(name) != number:
+        if component.get(variable) != number:
             component.set(variable, number)
-            self._last[name] = number
-            self.writes.append(TimedWrite(self._done * self._h, name, number))
+            self.writes.append(TimedWrite(self._done * self._h, f"{component.name}.{variable}", number))
 
 
 def _within(component: str, variable: Variable, value: object) -> float:

@@ -158,6 +158,32 @@ def test_one_operates_and_the_other_watches_until_the_controls_are_free(url: str
         hear_until(second, operator=None, watchers=1)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        '{"do": "seek", "time": 1' + 400 * "0" + "}",
+        '{"do": "seek", "time": NaN}',
+        '{"do": "seek", "time": true}',
+        '{"do": "step", "count": 1e999}',
+        16_000 * "[",
+        b"\xff\x00",
+    ],
+)
+def test_an_odd_message_is_passed_over(url: str, odd: str | bytes) -> None:
+    with enter(url) as guest:
+        hear(guest)
+        guest.send(odd)
+        for _ in range(3):
+            assert hear(guest)["watchers"] >= 1
+
+
+def test_what_is_no_address_is_told_so(url: str) -> None:
+    parts = urlsplit(url)
+    with socket.create_connection((str(parts.hostname), int(parts.port or 0)), timeout=PATIENCE) as bare:
+        bare.sendall(b"GET //[ HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert bare.recv(100).startswith(b"HTTP/1.1 400 ")
+
+
 def viewer_of(process: subprocess.Popen[str]) -> int:
     """The viewer among the children of a run: the one that is not the resource tracker."""
     for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():

@@ -41,6 +41,16 @@ class Heard:
         return self._left.pop(0)
 
 
+class Chatter(Heard):
+    """A pipe that never has said enough: after its commands, the same thing again and again."""
+
+    def poll(self) -> bool:
+        return True
+
+    def recv(self) -> dict[str, Any]:
+        return self._left.pop(0) if self._left else {"do": "write", "values": {"plant.nothing": 1.0}}
+
+
 def watched(out: Path, commands: Heard, request: Request | None = None) -> tuple[list[str], Live]:
     """Half a second of the sphere, unless asked for something else, by the wall clock; what was told on the way."""
     told: list[str] = []
@@ -117,6 +127,50 @@ def test_what_may_not_be_written_is_told_and_left_out(tmp_path: Path) -> None:
     assert live.writes == []
     for name, (_, said) in wrong.items():
         assert [name in notice for notice in told if said in notice] == [True], name
+
+
+def test_what_is_written_before_a_step_that_is_never_made_is_no_part_of_the_session(tmp_path: Path) -> None:
+    """A write at the end of a run would be refused in the replay, and in runs to compare with."""
+    last = [{"do": "write", "values": {"plant.mass_error": 0.1}}, {"do": "finish"}]
+    _, live = watched(tmp_path / "live", Heard({"do": "write", "values": {"plant.noise": 1e-6}}, {"do": "beat"}, *last))
+    assert [write.name for write in live.writes] == ["plant.noise", "plant.mass_error"]
+    commands = Heard({"do": "pause"}, *last, at_once=True)
+    _, live = watched(tmp_path / "paused", commands)
+    assert live.writes == []
+
+
+def test_a_page_that_never_stops_talking_does_not_stop_the_loop(tmp_path: Path) -> None:
+    _, live = watched(tmp_path / "live", Chatter())
+    assert read_archive(tmp_path / "live").record["rows"] == 101
+    assert live.writes == []
+
+
+def test_what_a_hand_holds_cannot_be_set_to_stay(tmp_path: Path) -> None:
+    """Else the arm would go on when no one is there any more."""
+    steered = scenarios.load("mobile-teleop").steered
+    assert steered is not None
+    moving = {"planner.twist[1]": 0.1, "planner.enable": 1.0}
+    request = Request(steered(), duration="1/2")
+    told, live = watched(tmp_path / "live", Heard({"do": "write", "values": moving}), request)
+    assert live.writes == []
+    assert [name for name in moving if f"{name} is held by a hand that is there; it cannot be set to stay" in told] == [
+        *moving
+    ]
+
+
+def test_the_same_value_counts_again_after_something_else_was_written_in_between(tmp_path: Path) -> None:
+    same = {"do": "write", "values": {"plant.mass_error": 0.1}}
+    between = TimedWrite(Fraction(1, 5), "plant.mass_error", 0.3)
+    request = Request(scenarios.load("sphere-step"), duration="1/2", writes=[between])
+    _, live = watched(tmp_path / "live", Heard(same, *[{"do": "beat"}] * 10, same), request)
+    assert [write.value for write in live.writes] == [0.1, 0.1]
+    assert live.writes[0].time < between.time < live.writes[1].time
+
+
+def test_a_speed_that_was_much_too_low_can_be_changed(tmp_path: Path) -> None:
+    commands = Heard({"do": "speed", "value": 1e-9}, {"do": "beat"}, {"do": "speed", "value": 1.0})
+    watched(tmp_path / "live", commands)
+    assert read_archive(tmp_path / "live").record["rows"] == 101
 
 
 def test_a_replay_takes_control_and_writes_from_the_session_and_refuses_another_robot(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from simloop.studio.view.board import Board
 from simloop.studio.view.hand import STRONGEST, Hand, Pull
 from simloop.studio.view.live import ABOUT
 from simloop.studio.view.recorded import Player
+from simloop.studio.view.server import LoopSource
 from simloop.studio.view.stage import frame_rows
 
 
@@ -90,6 +91,21 @@ def test_the_player_keeps_time_and_obeys(recorded: Path) -> None:
     np.testing.assert_array_equal(row[ABOUT : ABOUT + 14], q)
     player.command({"do": "play"})
     assert shown_at(100.0) == 2.0
+
+
+def test_a_viewer_waits_for_no_loop_and_the_loop_for_no_half_of_a_message() -> None:
+    """What does not fit into a pipe at once is not begun."""
+    ours, theirs = multiprocessing.get_context("spawn").Pipe(duplex=False)
+    source = LoopSource(Board(multiprocessing.get_context("spawn"), 1), theirs)
+    source.command({"do": "again", "set": {"x": "1" * 14_000}})
+    assert not ours.poll()
+    for _ in range(5_000):
+        source.command({"do": "step", "count": 1})
+    heard = 0
+    while ours.poll():
+        assert ours.recv() == {"do": "step", "count": 1}
+        heard += 1
+    assert 100 < heard < 5_000
 
 
 def test_a_session_comes_back_exactly(tmp_path: Path) -> None:
