@@ -83,7 +83,11 @@ class Words(NamedTuple):
     metavar="TIME:NAME=VALUE",
     help="Set a free input or a tunable parameter at a time, such as 1.5:plant.f_ext=20.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; runs/SCENARIO unless given.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for the results; runs/SCENARIO, or of a replay runs/SCENARIO-replay, unless given.",
+)
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
 @click.option("--pace", type=float, help="Run by the wall clock: 1 is real time, 0.5 half as fast.")
 @click.option("--strict", is_flag=True, help="Stop a paced run at the first deadline that it misses.")
@@ -178,6 +182,12 @@ def _replayed(request: Request, asked: Words, path: Path) -> Request:
     session, scenario = read_session(path), request.scenario
     if asked.view:
         raise SimloopError("--replay does again what was done; it does not go with --view")
+    folder = _folder(asked, request)
+    if folder.resolve() == path.resolve().parent:
+        # Results replace those of an earlier run, and the session, which no one can do again, is among them.
+        raise SimloopError(
+            f"{str(folder)!r} is the folder of the session itself; name another one with --out for its replay"
+        )
     if session.scenario != scenario.name:
         raise SimloopError(f"{str(path)!r} is a session of {session.scenario}, not of {scenario.name}")
     if session.robot != scenario.robot.name:
@@ -200,7 +210,8 @@ def _replayed(request: Request, asked: Words, path: Path) -> Request:
 
 
 def _folder(asked: Words, request: Request) -> Path:
-    return asked.out or Path("runs") / request.scenario.name
+    name = request.scenario.name
+    return asked.out or Path("runs") / (name if asked.replay is None else f"{name}-replay")
 
 
 def _run_quietly(asked: Words, request: Request) -> Finished:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 from click.testing import Result as Answer
 from simloop.master import Result, TimedWrite
@@ -140,3 +141,27 @@ def test_a_replay_takes_control_and_writes_from_the_session_and_refuses_another_
     assert "is a session with iiwa, not with yumi; give its --robot" in refused.output
     assert replay("--robot", "iiwa", "--control", "control").exit_code == 0
     assert (tmp_path / "again" / "signals.parquet").read_bytes() != signals[0]
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_replay_leaves_the_session_and_its_results_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the folders that are used when none is named: those of the README."""
+    monkeypatch.chdir(tmp_path)
+    live = Path("runs/sphere-step")
+    watched(live, Heard({"do": "write", "values": {"plant.mass_error": 0.1}}))
+    before = contents(live)
+    words = ["run", "sphere-step", "--replay", str(live / "operator.json")]
+    answer = CliRunner().invoke(main, words)
+    assert answer.exit_code == 0, answer.output
+    assert Path("runs/sphere-step-replay/signals.parquet").read_bytes() == before[live / "signals.parquet"]
+    for same in (str(live), f"{live}/../sphere-step", str(live.absolute())):
+        refused = CliRunner().invoke(main, [*words, "--out", same])
+        assert refused.exit_code == 2
+        assert refused.output.count("\n") == 1
+        assert "is the folder of the session itself; name another one with --out" in refused.output
+    assert contents(live) == before
