@@ -76,6 +76,11 @@ class PackageRun:
     error: SimloopError | None
     stopped_by: int | None
 
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it was ended before its first step, so that there is nothing to keep."""
+        return self.status == "interrupted" and len(self.result) < 2
+
 
 def open_package(file: str) -> LoadedSystem:
     path, _, description = file.partition("#")
@@ -85,16 +90,19 @@ def open_package(file: str) -> LoadedSystem:
 def run_package(
     request: PackageRequest, out: Path, *, csv: bool, command: str, progress: Progress = lambda done, total: None
 ) -> PackageRun:
-    """Run a package and write the results to `out`, all at the end: bad input leaves no trace there."""
+    """Run a package and write the results to `out`, all at the end: bad input, or a run that is ended before its first
+    step, leaves no trace there."""
     check_folder(out, holds=("system", "status", "units"))
     loaded = open_package(request.file)
     try:
         with stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
             staging = Path(temporary)
             finished = _run(request, loaded, progress, stopped)
-            record = _describe(request, finished, command)
-            write_record(staging, record, ("system", "status", "parameters", "versions", "units"), finished.result, csv)
-            publish(staging, out)
+            if not finished.is_nothing:
+                record = _describe(request, finished, command)
+                kept = ("system", "status", "parameters", "versions", "units")
+                write_record(staging, record, kept, finished.result, csv)
+                publish(staging, out)
         return finished
     finally:
         loaded.system.close()

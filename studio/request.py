@@ -70,3 +70,8 @@ class Finished:
     """Of a paced run."""
     session: tuple[TimedWrite, ...] | None = None
     """What a person wrote while it ran, when one could."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it was ended before its first step, so that there is nothing to keep."""
+        return self.status == "interrupted" and len(self.outcome.result) < 2

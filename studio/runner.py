@@ -67,15 +67,17 @@ def run_to_folder(
     progress: Progress = lambda done, total: None,
     live: Live | None = None,
 ) -> Finished:
-    """Run on FMU files and write the results to `out`, all at the end: bad input leaves no trace there. With `live` a
-    person watches, steers, and begins again; the last repetition is what is written."""
+    """Run on FMU files and write the results to `out`, all at the end: bad input, or a run that is ended before its
+    first step, leaves no trace there. With `live` a person watches, steers, and begins again; the last repetition is
+    what is written."""
     check_folder(out)
     with stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
         staging = Path(temporary)
         make = units_as_files(request.scenario, staging / "units")
         finished = _run_all(request, make, staging, progress, stopped, live)
-        write_results(request, finished, staging, csv, command)
-        publish(staging, out)
+        if not finished.is_nothing:
+            write_results(request, finished, staging, csv, command)
+            publish(staging, out)
     return finished
 
 
@@ -276,7 +278,7 @@ def stop_on_signal() -> Iterator[Stopped]:
 
     def hear(number: int, frame: FrameType | None) -> None:
         if not heard:
-            os.write(2, b"simloop: stopping; what is recorded so far is being written\n")
+            os.write(2, b"simloop: stopping; what was run so far is kept\n")
         heard.append(number)
 
     try:

@@ -123,6 +123,9 @@ def _run_scenario(asked: Words) -> Finished:
     else:
         finished = _run_quietly(asked, request)
     folder = _folder(asked, request)
+    if finished.is_nothing:
+        _tell_nothing(request.scenario.name, folder)
+        return finished
     _tell(request, finished, folder)
     for line in finished.outcome.result.account.lines() if asked.verbose else ():
         click.echo(line)
@@ -258,6 +261,10 @@ def _tell(request: Request, finished: Finished, folder: Path) -> None:
     click.echo(f"report: {folder / 'report.html'}")
 
 
+def _tell_nothing(name: str, folder: Path) -> None:
+    click.echo(f"{name}: nothing was run; {folder} is as it was")
+
+
 def _state(finished: Finished | PackageRun) -> str:
     return "complete," if finished.status == "complete" else f"partial, {finished.status} after"
 
@@ -271,6 +278,9 @@ def _run_package(asked: Words) -> PackageRun:
     folder = asked.out or Path("runs") / Path(asked.scenario.partition("#")[0]).stem
     with progress_bar(Path(asked.scenario).name) as progress:
         finished = run_package(request, folder, csv=asked.csv, command=command_line(), progress=progress)
+    if finished.is_nothing:
+        _tell_nothing(finished.loaded.name, folder)
+        return finished
     for note in finished.loaded.notes:
         click.echo(f"{asked.scenario}: {note}")
     click.echo(f"{finished.loaded.name}: {_state(finished)} {len(finished.result) - 1} steps of {finished.h} s")

@@ -165,3 +165,8 @@ def test_a_replay_leaves_the_session_and_its_results_as_they_were(
         assert refused.output.count("\n") == 1
         assert "is the folder of the session itself; name another one with --out" in refused.output
     assert contents(live) == before
+
+
+def test_a_view_that_is_finished_before_the_first_step_leaves_no_trace(tmp_path: Path) -> None:
+    watched(tmp_path / "live", Heard({"do": "finish"}, at_once=True))
+    assert not (tmp_path / "live").exists()
