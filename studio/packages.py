@@ -33,7 +33,7 @@ from simloop.master.schedule import written_inputs
 from simloop.master.seconds import exact_seconds
 from simloop.master.ssp import LoadedSystem, ScheduleNote, load_ssp, write_ssp
 from simloop.studio import scenarios
-from simloop.studio.request import Request
+from simloop.studio.request import COMPLETE, FAILED, INTERRUPTED, Request
 from simloop.studio.results import check_folder, hash_of, publish, versions, write_record
 from simloop.studio.runner import Progress, Stopped, Watch, assemble, plant_step_for, stop_on_signal, units_as_files
 
@@ -66,7 +66,7 @@ class PackageRequest:
 
 @dataclass(frozen=True)
 class PackageRun:
-    """A run as it was: complete, interrupted or failed."""
+    """A run as it was; its `status` is how it ended: COMPLETE, INTERRUPTED or FAILED."""
 
     loaded: LoadedSystem
     result: Result
@@ -79,7 +79,7 @@ class PackageRun:
     @property
     def is_nothing(self) -> bool:
         """Whether it was ended before its first step, so that there is nothing to keep."""
-        return self.status == "interrupted" and len(self.result) < 2
+        return self.status == INTERRUPTED and len(self.result) < 2
 
 
 def open_package(file: str) -> LoadedSystem:
@@ -128,7 +128,7 @@ def _run(request: PackageRequest, loaded: LoadedSystem, progress: Progress, stop
         if failure.result is None:
             raise
         result, error = failure.result, failure
-    status = "complete" if result.complete else "failed" if error else "interrupted"
+    status = COMPLETE if result.complete else FAILED if error else INTERRUPTED
     return PackageRun(loaded, result, h, seconds, status, error, stopped())
 
 
@@ -174,11 +174,12 @@ def _describe(request: PackageRequest, finished: PackageRun, command: str) -> di
         "file": request.file,
         "sha256": hash_of(Path(request.file.partition("#")[0])),
         "schedule": request.algorithm or ("simulation_in_the_loop" if loaded.schedule else "jacobi"),
-        "status": "complete" if finished.status == "complete" else "partial",
+        "status": "complete" if finished.status == COMPLETE else "partial",
         "ended": finished.status,
         "error": None if finished.error is None else str(finished.error),
         "step": str(finished.h),
-        "duration": float(finished.seconds),
+        "duration": float(finished.result["time"][-1]),
+        "asked": float(finished.seconds),
         "rows": len(finished.result),
         "parameters": {f"{name}.{variable}": value for (name, variable), value in loaded.system.values.items()},
         "writes": [

@@ -14,6 +14,7 @@ from simloop.master import SimloopError, TimedWrite
 from simloop.master.component import Value
 from simloop.master.seconds import exact_seconds
 from simloop.models.robot import Robot
+from simloop.studio.request import BY_HAND, FAILED, INTERRUPTED, Cut
 
 SESSION = "operator.json"
 
@@ -21,7 +22,8 @@ SESSION = "operator.json"
 @dataclass(frozen=True)
 class Session:
     """A scenario's name, its robot's, a fingerprint of that, the control unit, the macro step, s, how many were made,
-    the parameters by full name, what a person wrote, and what had been asked for beforehand (`--at`)."""
+    the time that was asked for, s, how it ended (as Finished has it), the parameters by full name, what a person wrote,
+    and what had been asked for beforehand (`--at`)."""
 
     scenario: str
     robot: str
@@ -29,13 +31,22 @@ class Session:
     control: str
     h: Fraction
     steps: int
+    duration: Fraction
+    ended: str
     parameters: Mapping[str, Value]
     writes: tuple[TimedWrite, ...]
     asked: tuple[TimedWrite, ...] = ()
 
     @property
     def seconds(self) -> Fraction:
-        return self.steps * self.h
+        """How long its replay is: the step that failed is made again."""
+        return min(self.steps * self.h + (self.h if self.ended == FAILED else 0), self.duration)
+
+    @property
+    def cut(self) -> Cut | None:
+        """Where it ended before its time; a failure comes again by itself."""
+        ended = BY_HAND if self.ended == BY_HAND else INTERRUPTED
+        return Cut(self.seconds, ended) if self.seconds < self.duration else None
 
 
 def fingerprint_of(robot: Robot) -> str:
@@ -51,6 +62,8 @@ def write_session(path: Path, session: Session) -> None:
         "control": session.control,
         "step": str(session.h),
         "steps": session.steps,
+        "duration": str(session.duration),
+        "ended": session.ended,
         "parameters": dict(session.parameters),
         "writes": [[int(write.time / session.h), write.name, write.value] for write in session.writes],
         "asked": [[str(write.time), write.name, write.value] for write in session.asked],
@@ -69,6 +82,8 @@ def read_session(path: Path) -> Session:
             str(about["control"]),
             h,
             int(about["steps"]),
+            exact_seconds("duration", about["duration"]),
+            str(about["ended"]),
             dict(about["parameters"]),
             tuple(TimedWrite(int(step) * h, str(name), float(value)) for step, name, value in about["writes"]),
             tuple(TimedWrite(Fraction(time), str(name), value) for time, name, value in about["asked"]),

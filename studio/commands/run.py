@@ -205,10 +205,11 @@ def _replayed(request: Request, asked: Words, path: Path) -> Request:
         request,
         scenario=replace(scenario, control=asked.control or session.control),
         step=str(session.h),
-        duration=str(session.seconds),
+        duration=str(session.duration),
         settings={**session.parameters, **(request.settings or {})},
         writes=(*session.asked, *request.writes),
         replayed=session.writes,
+        cut=session.cut,
     )
 
 
@@ -249,7 +250,7 @@ def _tell(request: Request, finished: Finished, folder: Path) -> None:
     from simloop.studio.report import expectation, format_figure, format_lateness
 
     steps = len(finished.outcome.result) - 1
-    click.echo(f"{request.scenario.name}: {_state(finished)} {steps} steps of {request.h} s")
+    click.echo(f"{request.scenario.name}: {_state(finished)} {steps} steps of {request.h} s{_part(request, finished)}")
     for figure in finished.figures.values():
         mark = {True: "ok  ", False: "FAIL", None: "    "}[figure.ok]
         line = f"  {mark} {figure.label}: {format_figure(figure)}"
@@ -266,7 +267,21 @@ def _tell_nothing(name: str, folder: Path) -> None:
 
 
 def _state(finished: Finished | PackageRun) -> str:
-    return "complete," if finished.status == "complete" else f"partial, {finished.status} after"
+    from simloop.studio.request import BY_HAND, COMPLETE
+
+    if finished.status == COMPLETE:
+        return "complete,"
+    return f"{BY_HAND} after" if finished.status == BY_HAND else f"partial, {finished.status} after"
+
+
+def _part(request: Request, finished: Finished) -> str:
+    """How much of its time a run took that a person has ended."""
+    from simloop.studio.request import BY_HAND
+
+    if finished.status != BY_HAND:
+        return ""
+    cap = "" if request.scenario.open_ended else f" of {float(request.seconds):g}"
+    return f" ({finished.outcome.seconds:g}{cap} s)"
 
 
 def _run_package(asked: Words) -> PackageRun:

@@ -98,7 +98,8 @@ def test_a_session_comes_back_exactly(tmp_path: Path) -> None:
     asked = (TimedWrite(Fraction(1, 7), "plant.f_ext[1]", 20.0),)
     robot = ("mobile", fingerprint_of(ROBOT), "pid")
     parameters = {"plant.seed": 3, "plant.contact": "none"}
-    session = Session("mobile-teleop", *robot, h, 10**7 + 1, parameters, writes, asked)
+    ended = (Fraction(4000), "finished by hand")
+    session = Session("mobile-teleop", *robot, h, 10**7 + 1, *ended, parameters, writes, asked)
     write_session(tmp_path / "operator.json", session)
     assert read_session(tmp_path / "operator.json") == session
 
