@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 from simloop.studio.commands.options import (
+    check_output,
     is_package,
     load_scenario,
     read_settings,
@@ -41,8 +42,9 @@ def graph_command(system: str, out: Path | None) -> None:
     with clear_errors():
         from simloop.studio.packages import draw_package, draw_scenario
 
-        picture = draw_package(system) if is_package(system) else draw_scenario(system)
         path = out or Path(f"{Path(system.partition('#')[0]).stem}.svg")
+        check_output(path)
+        picture = draw_package(system) if is_package(system) else draw_scenario(system)
         path.write_text(picture, encoding="utf-8")
         click.echo(str(path))
 

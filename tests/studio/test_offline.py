@@ -134,6 +134,13 @@ def test_a_figure_is_the_same_file_each_time_and_holds_every_joint(folder: Path,
         (["plot", "F", "--matrix", "-o", "x.docx"], "its name must end in .pdf, .svg or .png"),
         (["export-gltf", "nowhere", "-o", "x.glb"], "'nowhere' holds no results that can be read"),
         (["report", "F", "nowhere"], "'nowhere' holds no results that can be read"),
+        (["plot", "F", "--matrix", "-o", "no/x.pdf"], "'no/x.pdf' cannot be written: there is no folder 'no'"),
+        (["export-gltf", "F", "-o", "no/x.glb"], "'no/x.glb' cannot be written: there is no folder 'no'"),
+        (["report", "F", "F", "-o", "no/x.html"], "'no/x.html' cannot be written: there is no folder 'no'"),
+        (["graph", "sphere-step", "-o", "no/x.svg"], "'no/x.svg' cannot be written: there is no folder 'no'"),
+        (["info", "."], "'.' is a folder, not a file"),
+        (["emulate", "canopen", "--robot", "iiwa", "--config", "no.toml"], "'no.toml' cannot be read: No such file"),
+        (["run", "sphere-step", "--replay", "no.json"], "the session 'no.json' cannot be read: there is no such file"),
         (["run", "sphere-step", "--replay", "F/run.json"], "is not a recorded session"),
         (["run", "sphere-step", "--view", "--strict", "--pace", "1"], "--strict does not go with --view"),
     ],
@@ -143,4 +150,6 @@ def test_bad_input_is_one_sentence(folder: Path, arguments: list[str], told: str
     answer = CliRunner().invoke(main, places)
     assert answer.exit_code == 2
     assert told in answer.output
+    assert "Errno" not in answer.output
+    assert answer.output.count("\n") == 1
     assert not Path("x.pdf").exists()
