@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from simloop.studio.commands.options import (
     host_option,
+    is_given,
     is_package,
     load_scenario,
     port_option,
@@ -109,11 +110,21 @@ def run_command(**words: Any) -> None:
     """
     asked = Words(**words)
     with clear_errors():
+        _check_page(asked)
         finished = _run_package(asked) if is_package(asked.scenario) else _run_scenario(asked)
     if finished.stopped_by is not None:
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:
         sys.exit(FAILED)
+
+
+def _check_page(asked: Words) -> None:
+    """Whether there is a page where something is said of one."""
+    from simloop.master import SimloopError
+
+    for name in ("host", "port"):
+        if is_given(name) and not asked.view:
+            raise SimloopError(f"--{name} is about the page that --view serves; give it with --view")
 
 
 def _run_scenario(asked: Words) -> Finished:
@@ -173,6 +184,8 @@ def _check_words(asked: Words) -> None:
         raise SimloopError(f"--plant is {asked.plant!r}; it can be {' or '.join(DRIVERS)}")
     if asked.shadow and asked.plant is None:
         raise SimloopError("--shadow goes with a --plant, such as --plant canopen")
+    if asked.seed is not None and "plant.seed" in read_settings(asked.settings):
+        raise SimloopError("--seed and --set plant.seed are the same; give one of them")
 
 
 def _replayed(request: Request, asked: Words, path: Path) -> Request:
@@ -185,6 +198,13 @@ def _replayed(request: Request, asked: Words, path: Path) -> Request:
     session, scenario = read_session(path), request.scenario
     if asked.view:
         raise SimloopError("--replay does again what was done; it does not go with --view")
+    for name, given, own in (
+        ("step", asked.step, f"{session.h} s"),
+        ("duration", asked.duration, f"{session.seconds} s"),
+        ("seed", asked.seed, str(session.parameters.get("plant.seed", 0))),
+    ):
+        if given is not None:
+            raise SimloopError(f"--{name} does not go with --replay: the session has its own, {own}")
     folder = _folder(asked, request)
     if folder.resolve() == path.resolve().parent:
         # Results replace those of an earlier run, and the session, which no one can do again, is among them.
@@ -323,6 +343,6 @@ def _refuse_of_scenarios(asked: Words) -> None:
         "--open": asked.shows,
         "-v": asked.verbose,
     }
-    for name, is_given in given.items():
-        if is_given:
+    for name, typed in given.items():
+        if typed:
             raise SimloopError(f"{name} goes with a scenario, not with a package; --set changes what is in one")

@@ -257,3 +257,15 @@ def test_a_session_that_was_interrupted_or_failed_says_how_its_replay_ends() -> 
     assert cut("failed", 40) == Cut(41 * h, "interrupted"), "the step that failed is made again"
     assert cut("complete", 200) is None
     assert cut("failed", 200) is None, "in a variant"
+
+
+@pytest.mark.parametrize(
+    ("words", "own"), [(["--step", "1/100"], "1/200 s"), (["--duration", "1"], "1/2 s"), (["--seed", "3"], "7")]
+)
+def test_a_replay_refuses_what_the_session_has_of_its_own(tmp_path: Path, words: list[str], own: str) -> None:
+    request = Request(scenarios.load("sphere-step"), duration="1/2", seed=7)
+    watched(tmp_path / "live", Heard(), request)
+    answer = replay(tmp_path / "live", *words)
+    assert answer.exit_code == 2
+    assert answer.output == f"simloop: {words[0]} does not go with --replay: the session has its own, {own}\n"
+    assert not (tmp_path / "again").exists()
