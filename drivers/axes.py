@@ -80,7 +80,8 @@ def read_axes(path: Path, n: int) -> Axes:
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8")).get("joint", [])
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"the drives' file {str(path)!r} cannot be read: {error}") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise ValueError(f"the drives' file {str(path)!r} cannot be read: {reason}") from None
     if not isinstance(tables, list) or len(tables) != n:
         found = len(tables) if isinstance(tables, list) else "no list of"
         raise ValueError(f"{str(path)!r} has {found} tables [[joint]]; the robot has {n} joints")

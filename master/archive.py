@@ -31,6 +31,8 @@ def unpack(path: Path, folder: Path) -> None:
                 _write(archive, entry, folder)
     except FileNotFoundError as error:
         raise SimloopError(f"there is no file {str(path)!r}") from error
+    except IsADirectoryError as error:
+        raise SimloopError(f"{str(path)!r} is a folder, not a file") from error
     except _RefusedError as refused:
         raise SimloopError(f"{str(path)!r} cannot be unpacked: {refused}") from None
     # zipfile lets through what each of its decompressors and the file system raise; there is no common base.

@@ -14,16 +14,29 @@ class SimloopError(Exception):
     """The root of simloop's errors. Its text is one sentence for a person."""
 
 
+# More names than these are too many for a sentence; a few then stand for all.
+_MOST_NAMES, _SOME_NAMES = 30, 8
+
+
 class NameNotFoundError(SimloopError):
-    """A name that does not exist; the text offers the nearest that do."""
+    """A name that does not exist; the text offers the `near` ones that do, or where none is near, all."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         choices = sorted(known)
-        near = difflib.get_close_matches(name, choices, n=3, cutoff=0.4) or choices[:8]
-        hint = f"did you mean {' or '.join(near)}?" if near else "there is none"
+        near = difflib.get_close_matches(name, choices, n=3)
+        near = near or [choice for choice in choices if name and name in choice][:3]
+        hint = f"did you mean {' or '.join(near)}?" if near else _list(choices)
         super().__init__(f"there is no {kind} {name!r}; {hint}")
         self.name = name
         self.near = near
+
+
+def _list(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return f"there is only {names[0]}" if names else "there is none"
+    if len(names) > _MOST_NAMES:
+        return f"there are {len(names)}, such as {', '.join(names[:_SOME_NAMES])}"
+    return f"there are {', '.join(names[:-1])} and {names[-1]}"
 
 
 class WiringError(SimloopError):

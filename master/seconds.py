@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from simloop.master.errors import SimloopError
 
-# What a step or a duration can be, s.
+# What a step or a duration can be, s; the error below says it in words.
 SHORTEST, LONGEST = Fraction(1, 10**9), Fraction(10**9)
 
 
@@ -17,5 +17,5 @@ def exact_seconds(name: str, value: Fraction | str | float) -> Fraction:
     except (ValueError, ZeroDivisionError):
         raise SimloopError(f"the {name} is {value!r}; it must be a time in s such as 1/2000 or 0.005") from None
     if not SHORTEST <= seconds <= LONGEST:
-        raise SimloopError(f"the {name} is {value}; it must be between {float(SHORTEST)} and {float(LONGEST)} s")
+        raise SimloopError(f"the {name} is {value}; it must be from 1e-9 to 1e9 s")
     return seconds

@@ -33,7 +33,7 @@ from simloop.master.schedule import written_inputs
 from simloop.master.seconds import exact_seconds
 from simloop.master.ssp import LoadedSystem, ScheduleNote, load_ssp, write_ssp
 from simloop.studio import scenarios
-from simloop.studio.request import Request
+from simloop.studio.request import COMPLETE, FAILED, INTERRUPTED, Request
 from simloop.studio.results import check_folder, hash_of, publish, versions, write_record
 from simloop.studio.runner import Progress, Stopped, Watch, assemble, plant_step_for, stop_on_signal, units_as_files
 
@@ -66,7 +66,7 @@ class PackageRequest:
 
 @dataclass(frozen=True)
 class PackageRun:
-    """A run as it was: complete, interrupted or failed."""
+    """A run as it was; its `status` is how it ended: COMPLETE, INTERRUPTED or FAILED."""
 
     loaded: LoadedSystem
     result: Result
@@ -75,6 +75,11 @@ class PackageRun:
     status: str
     error: SimloopError | None
     stopped_by: int | None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it was ended before its first step, so that there is nothing to keep."""
+        return self.status == INTERRUPTED and len(self.result) < 2
 
 
 def open_package(file: str) -> LoadedSystem:
@@ -85,16 +90,19 @@ def open_package(file: str) -> LoadedSystem:
 def run_package(
     request: PackageRequest, out: Path, *, csv: bool, command: str, progress: Progress = lambda done, total: None
 ) -> PackageRun:
-    """Run a package and write the results to `out`, all at the end: bad input leaves no trace there."""
+    """Run a package and write the results to `out`, all at the end: bad input, or a run that is ended before its first
+    step, leaves no trace there."""
     check_folder(out, holds=("system", "status", "units"))
     loaded = open_package(request.file)
     try:
         with stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
             staging = Path(temporary)
             finished = _run(request, loaded, progress, stopped)
-            record = _describe(request, finished, command)
-            write_record(staging, record, ("system", "status", "parameters", "versions", "units"), finished.result, csv)
-            publish(staging, out)
+            if not finished.is_nothing:
+                record = _describe(request, finished, command)
+                kept = ("system", "status", "parameters", "versions", "units")
+                write_record(staging, record, kept, finished.result, csv)
+                publish(staging, out)
         return finished
     finally:
         loaded.system.close()
@@ -120,7 +128,7 @@ def _run(request: PackageRequest, loaded: LoadedSystem, progress: Progress, stop
         if failure.result is None:
             raise
         result, error = failure.result, failure
-    status = "complete" if result.complete else "failed" if error else "interrupted"
+    status = COMPLETE if result.complete else FAILED if error else INTERRUPTED
     return PackageRun(loaded, result, h, seconds, status, error, stopped())
 
 
@@ -166,11 +174,12 @@ def _describe(request: PackageRequest, finished: PackageRun, command: str) -> di
         "file": request.file,
         "sha256": hash_of(Path(request.file.partition("#")[0])),
         "schedule": request.algorithm or ("simulation_in_the_loop" if loaded.schedule else "jacobi"),
-        "status": "complete" if finished.status == "complete" else "partial",
+        "status": "complete" if finished.status == COMPLETE else "partial",
         "ended": finished.status,
         "error": None if finished.error is None else str(finished.error),
         "step": str(finished.h),
-        "duration": float(finished.seconds),
+        "duration": float(finished.result["time"][-1]),
+        "asked": float(finished.seconds),
         "rows": len(finished.result),
         "parameters": {f"{name}.{variable}": value for (name, variable), value in loaded.system.values.items()},
         "writes": [

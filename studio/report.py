@@ -15,6 +15,7 @@ from simloop.master import Lateness
 from simloop.models.robot import scene_mjcf
 from simloop.studio.graphs import draw, draw_lateness, joints_of, legend
 from simloop.studio.look import in_words
+from simloop.studio.request import BY_HAND
 from simloop.studio.scenario import Figure, Outcome, Scenario, Table
 from simloop.studio.timeline import Event, events_of
 from simloop.studio.view.stage import make_stage, replay_of, seen_in
@@ -153,6 +154,8 @@ def _notice(record: Mapping[str, Any]) -> str:
     if record["status"] == "complete":
         return ""
     why = f"it failed: {record['error']}" if record["error"] else "it was interrupted"
+    if record["ended"] == BY_HAND:
+        why = f"a person ended it at {record['duration']:g} s of {record['asked']:g} s"
     end = f"{record['rows'] - 1} of its steps are recorded"
     return f'<p class="notice"><b>This run is partial:</b> {html.escape(why)}; {end}.</p>'
 

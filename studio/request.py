@@ -12,6 +12,17 @@ from simloop.master.seconds import exact_seconds
 from simloop.studio.real_robot import robot_settings
 from simloop.studio.scenario import Figure, Outcome, Scenario, Settings, port_of
 
+# How a run ends: when its time is over, when a person has seen enough of it, by a signal, or by an error.
+COMPLETE, BY_HAND, INTERRUPTED, FAILED = "complete", "finished by hand", "interrupted", "failed"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where a session ended before the time that was asked for, s, and how: BY_HAND or INTERRUPTED."""
+
+    seconds: Fraction
+    ended: str
+
 
 @dataclass(frozen=True)
 class Request:
@@ -34,6 +45,8 @@ class Request:
     """Whether the account says where the time goes."""
     replayed: Sequence[TimedWrite] = ()
     """What a person wrote in the session that is replayed."""
+    cut: Cut | None = None
+    """Where that session ended; so does its replay, which is then as partial as the session was."""
 
     @property
     def h(self) -> Fraction:
@@ -43,12 +56,21 @@ class Request:
     def seconds(self) -> Fraction:
         return exact_seconds("duration", self.duration) if self.duration is not None else self.scenario.duration
 
+    @property
+    def length(self) -> Fraction:
+        """How long it runs, s: `seconds`, or as far as the session that is replayed went."""
+        return self.seconds if self.cut is None else self.cut.seconds
+
     def all_writes(self, held: Iterable[str] = ()) -> tuple[TimedWrite, ...]:
         """What a replayed person, the scenario and then the user writes on the way; of the scenario's, what a shorter
-        run does not reach is left out, and so are writes of what is `held`."""
-        own = (write for write in self.scenario.writes(float(self.h)) if write.time < self.seconds)
+        run does not reach is left out, of all what a session did not reach, and so are writes of what is `held`."""
+        own = (write for write in self.scenario.writes(float(self.h)) if write.time < self.length)
         left_out = set(map(port_of, held))
-        return tuple(write for write in (*self.replayed, *own, *self.writes) if port_of(write.name) not in left_out)
+        return tuple(
+            write
+            for write in (*self.replayed, *own, *self.writes)
+            if port_of(write.name) not in left_out and (self.cut is None or write.time < self.cut.seconds)
+        )
 
     def parameters(self) -> Settings:
         seed = {} if self.seed is None else {"plant.seed": self.seed}
@@ -58,11 +80,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run as it was: complete, interrupted or failed; the last two are partial."""
+    """A run as it was."""
 
     outcome: Outcome
     figures: dict[str, Figure]
     status: str
+    """How it ended: COMPLETE, BY_HAND, INTERRUPTED or FAILED."""
     error: SimloopError | None = None
     stopped_by: int | None = None
     """The number of the signal that ended it."""
@@ -70,3 +93,8 @@ class Finished:
     """Of a paced run."""
     session: tuple[TimedWrite, ...] | None = None
     """What a person wrote while it ran, when one could."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it was ended before its first step, so that there is nothing to keep."""
+        return self.status == INTERRUPTED and len(self.outcome.result) < 2

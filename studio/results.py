@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from simloop.master import Lateness, Result, SimloopError
 from simloop.master.component import Value
 from simloop.master.pace import EDGES
 from simloop.studio.report import write_report
-from simloop.studio.request import Finished, Request
+from simloop.studio.request import BY_HAND, COMPLETE, Finished, Request
 from simloop.studio.scenario import Figure
 from simloop.studio.session import SESSION, Session, fingerprint_of, write_session
 
@@ -86,33 +87,46 @@ def write_results(request: Request, finished: Finished, folder: Path, csv: bool,
 
 def _session_of(request: Request, finished: Finished, parameters: Mapping[str, Value]) -> Session:
     scenario, steps = request.scenario, len(finished.outcome.result) - 1
-    return Session(
+    session = Session(
         scenario.name,
         scenario.robot.name,
         fingerprint_of(scenario.robot),
         scenario.control,
         request.h,
         steps,
+        request.seconds,
+        finished.status,
         {name: value for name, value in parameters.items() if name != "planner.table"},
         finished.session or (),
-        tuple(write for write in request.writes if write.time < steps * request.h),
+        tuple(request.writes),
     )
+    # What no step came after has changed nothing, and would lie beyond the end of the replay.
+    writes, asked = (
+        tuple(write for write in all_of_them if write.time < session.seconds)
+        for all_of_them in (session.writes, session.asked)
+    )
+    return replace(session, writes=writes, asked=asked)
 
 
 def _describe_run(request: Request, finished: Finished, folder: Path, command: str) -> dict[str, Any]:
     """What run.json says."""
     parameters = {name: _portable(value, folder) for name, value in finished.outcome.parameters.items()}
     writes = (*request.all_writes(), *(finished.session or ()))
+    if finished.status == BY_HAND:
+        ran = (len(finished.outcome.result) - 1) * request.h
+        writes = tuple(write for write in writes if write.time < ran)
+    whole = finished.status == COMPLETE or (finished.status == BY_HAND and request.scenario.open_ended)
     return {
         "scenario": request.scenario.name,
         "robot": request.scenario.robot.name,
         "control": request.scenario.control,
         "plant": request.plant,
-        "status": "complete" if finished.status == "complete" else "partial",
+        "status": "complete" if whole else "partial",
         "ended": finished.status,
         "error": None if finished.error is None else str(finished.error),
         "step": str(request.h),
-        "duration": finished.outcome.seconds,
+        "duration": float(finished.outcome.result["time"][-1]),
+        "asked": float(request.seconds),
         "rows": len(finished.outcome.result),
         "pace": _describe_pace(request, finished.lateness),
         "seed": finished.outcome.parameters.get("plant.seed", 0),

@@ -32,7 +32,7 @@ from simloop.master import (
 )
 from simloop.master.schedule import Operation
 from simloop.studio.real_robot import check_robot, connect_robot
-from simloop.studio.request import Finished, Request
+from simloop.studio.request import BY_HAND, COMPLETE, FAILED, INTERRUPTED, Cut, Finished, Request
 from simloop.studio.results import TABLE, check_folder, publish, write_results
 from simloop.studio.scenario import Outcome, Parameters, Scenario, Settings
 from simloop.studio.view.live import Live, OtherScenario
@@ -67,15 +67,17 @@ def run_to_folder(
     progress: Progress = lambda done, total: None,
     live: Live | None = None,
 ) -> Finished:
-    """Run on FMU files and write the results to `out`, all at the end: bad input leaves no trace there. With `live` a
-    person watches, steers, and begins again; the last repetition is what is written."""
+    """Run on FMU files and write the results to `out`, all at the end: bad input, or a run that is ended before its
+    first step, leaves no trace there. With `live` a person watches, steers, and begins again; the last repetition is
+    what is written."""
     check_folder(out)
     with stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
         staging = Path(temporary)
         make = units_as_files(request.scenario, staging / "units")
         finished = _run_all(request, make, staging, progress, stopped, live)
-        write_results(request, finished, staging, csv, command)
-        publish(staging, out)
+        if not finished.is_nothing:
+            write_results(request, finished, staging, csv, command)
+            publish(staging, out)
     return finished
 
 
@@ -106,15 +108,16 @@ def _run_all(
     if request.plant != "plant":
         check_robot(scenario, settings, h)
     _keep_table(request, settings, folder)
-    watch = Watch(progress, int(request.seconds / request.h), stopped)
+    watch = Watch(progress, int(request.length / request.h), stopped)
     pace = _pace(request, stopped)
     if live is None:
         result, parameters, error = _run_once(request, settings, make, watch, pace)
     else:
         result, parameters, error = _run_live(request, settings, make, watch, live, pace)
         # What it is compared with is as long as it was, and is written to as it was.
-        if len(result) > 1:
-            request = replace(request, duration=str((len(result) - 1) * request.h), replayed=tuple(live.writes))
+        ran = (len(result) - 1) * request.h
+        cut = Cut(ran, BY_HAND) if 0 < ran < request.seconds else None
+        request = replace(request, cut=cut, replayed=tuple(live.writes))
     whole = error is None and result.complete
     others: dict[str, tuple[Result, Parameters]] = {}
     for variant in scenario.variants(parameters, h) if whole else ():
@@ -130,9 +133,10 @@ def _run_all(
             break
         others[variant.label] = (other, changed)
     written = tuple(write.name for write in request.all_writes())
-    outcome = Outcome(result, parameters, h, float(request.seconds), others, scenario.control, request.plant, written)
+    outcome = Outcome(result, parameters, h, float(request.length), others, scenario.control, request.plant, written)
     figures = scenario.judge(outcome) if whole else {}
-    status = "complete" if whole else "failed" if error else "interrupted"
+    ended = COMPLETE if request.cut is None else request.cut.ended
+    status = ended if whole else FAILED if error else INTERRUPTED
     lateness = None if pace is None else pace.lateness()
     return Finished(outcome, figures, status, error, stopped(), lateness, None if live is None else tuple(live.writes))
 
@@ -210,7 +214,7 @@ def _run_once(
                 system,
                 schedule,
                 step=request.h,
-                duration=request.seconds,
+                duration=request.length,
                 writes=request.all_writes(held),
                 keep_going=keep_going,
                 pace=pace,
@@ -276,7 +280,7 @@ def stop_on_signal() -> Iterator[Stopped]:
 
     def hear(number: int, frame: FrameType | None) -> None:
         if not heard:
-            os.write(2, b"simloop: stopping; what is recorded so far is being written\n")
+            os.write(2, b"simloop: stopping; what was run so far is kept\n")
         heard.append(number)
 
     try:

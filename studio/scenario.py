@@ -77,7 +77,8 @@ class Variant:
 class Outcome:
     """A finished run as a scenario judges it, and its variants by label.
 
-    `parameters` are all that was set, by full name (`planner.goal[3]`); `seconds` is the duration asked for.
+    `parameters` are all that was set, by full name (`planner.goal[3]`); `seconds` is the duration asked for, or how
+    far a session went.
     """
 
     result: Result
@@ -210,5 +211,7 @@ class Scenario:
     plots: Callable[[Outcome], tuple[Plot | Panels | Path, ...]] = lambda outcome: ()
     steered: Callable[[], Scenario] | None = None
     """The same scenario with a person at the controls in place of a recording; None when it has no operator."""
+    open_ended: bool = False
+    """Whether its duration is only a cap, and it is whole wherever a person ends it."""
     fit: Callable[[Robot], Scenario] | None = None
     """The same scenario for another robot; None when it is about its own robot only."""

@@ -32,6 +32,8 @@ def export(
     path = out or Path(f"{robot.name}-{unit}.fmu")
     if path.is_dir():
         raise SimloopError(f"--out is {str(path)!r}, which is a folder; for one unit it is an .fmu file")
+    if path.suffix.lower() != ".fmu":
+        raise SimloopError(f"--out is {str(path)!r}; its name must end in .fmu")
     if native:
         return [build_native_collision(robot, path, obstacles)]
     return [build(unit, robot, path, obstacles, pack)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import click
@@ -23,8 +24,19 @@ def compare_command(
 ) -> None:
     """Compare simulation in the loop, computed torque and joint PID; write compare.csv, compare.json, compare.md."""
     with clear_errors():
+        from simloop.master import SimloopError
+        from simloop.master.seconds import exact_seconds
         from simloop.studio import compare
 
+        # A bad value would else be met only after the rows before it, which it would take with it.
+        for step in steps:
+            exact_seconds("step", step)
+        for mass_error in mass_errors:
+            if not -1.0 < mass_error < math.inf:
+                raise SimloopError(f"--mass-error is {mass_error:g}; it must be greater than -1, such as 0.1")
+        for noise in noises:
+            if not 0.0 <= noise < math.inf:
+                raise SimloopError(f"--noise is {noise:g}; it must be 0 or more, such as 1e-5")
         benches = [compare.bench_of(robot) for robot in dict.fromkeys(robots or compare.bench_names())]
         compare.check_results_folder(out)
         axes = (steps or compare.STEPS, mass_errors or compare.MASS_ERRORS, noises or compare.NOISES)

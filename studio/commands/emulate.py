@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 
 import click
+from simloop.studio.commands.options import is_given
 from simloop.studio.commands.terminal import clear_errors
 
 _INJECT = "KIND@CYCLE[:JOINT][xCOUNT][=SIZE], such as lost@100:2x3 or push@250:4x50=20; may be repeated."
@@ -43,7 +45,7 @@ def canopen_command(
     """CiA 402 drives on a CANopen bus. The arm moves with each SYNC."""
     import numpy as np
     from simloop.drivers.axes import default_axes, read_axes
-    from simloop.drivers.canopen_bus import BusAddress
+    from simloop.drivers.canopen_bus import MULTICAST, BusAddress
     from simloop.drivers.emulate_canopen import EmulatedDrives
     from simloop.drivers.emulated_arm import EmulatedArm
     from simloop.drivers.injection import parse_injection
@@ -51,6 +53,8 @@ def canopen_command(
     from simloop.studio.robots import load_robot
 
     with clear_errors(ValueError):
+        if interface != MULTICAST and is_given("port"):
+            raise ValueError(f"--port goes with --interface {MULTICAST}, not with {interface}")
         chosen = load_robot(robot).robot
         model = Arm(chosen.mjcf)
         axes = default_axes(model) if config is None else read_axes(config, model.n)
@@ -91,6 +95,8 @@ def egm_command(
     from simloop.studio.robots import load_robot
 
     with clear_errors(ValueError):
+        if not 0.0 < patience < math.inf:
+            raise ValueError(f"--patience is {patience:g}; it must be a time in s such as 0.05")
         chosen = load_robot(robot).robot
         model = Arm(chosen.mjcf)
         arm = EmulatedArm(chosen.mjcf, np.array(chosen.home), mass_error)

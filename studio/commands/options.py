@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from fractions import Fraction
+    from pathlib import Path
 
     from simloop.master import TimedWrite
     from simloop.master.component import Value
@@ -25,6 +26,29 @@ host_option = click.option(
     help="Address of this machine to serve the page at; 0.0.0.0 is all of them.",
 )
 port_option = click.option("--port", default=8642, show_default=True, help="Its port; 0 takes any that is free.")
+
+
+def is_given(name: str) -> bool:
+    """Whether an option of the command that is called was typed, and is not its default."""
+    from click.core import ParameterSource
+
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def check_suffix(out: Path, *suffixes: str) -> None:
+    """Whether a file is named after what will be in it."""
+    from simloop.master import SimloopError
+
+    if out.suffix.lower() not in suffixes:
+        raise SimloopError(f"--out is {str(out)!r}; its name must end in {' or '.join(suffixes)}")
+
+
+def check_output(out: Path) -> None:
+    """Asked before there is anything to write: whether a file's folder is there."""
+    from simloop.master import SimloopError
+
+    if not out.parent.is_dir():
+        raise SimloopError(f"{str(out)!r} cannot be written: there is no folder {str(out.parent)!r}")
 
 
 def is_package(name: str) -> bool:

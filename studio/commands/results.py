@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from simloop.studio.commands.options import host_option, port_option
+from simloop.studio.commands.options import check_output, check_suffix, host_option, port_option
 from simloop.studio.commands.terminal import clear_errors, tell_address
 
 
@@ -36,6 +36,8 @@ def report_command(first: Path, second: Path, out: Path) -> None:
         from simloop.studio.archive import read_archive
         from simloop.studio.side_by_side import write_side_by_side
 
+        check_suffix(out, ".html", ".htm")
+        check_output(out)
         click.echo(write_side_by_side(out, read_archive(first), read_archive(second)))
         click.echo(f"report: {out}")
 
@@ -54,6 +56,7 @@ def plot_command(folder: Path, name: str | None, matrix: bool, out: Path) -> Non
 
         if matrix == (name is not None):
             raise SimloopError("name either one --figure, such as force-comparison, or --matrix")
+        check_output(out)
         if name is not None:
             figures.write_figure(out, read_archive(folder), figures.graph_of(name))
         else:
@@ -70,5 +73,7 @@ def export_gltf_command(folder: Path, out: Path) -> None:
         from simloop.studio.archive import read_archive
         from simloop.studio.gltf import write_gltf
 
+        check_suffix(out, ".glb")
+        check_output(out)
         write_gltf(out, read_archive(folder))
         click.echo(f"motion: {out}")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 from simloop.studio.commands.options import (
     host_option,
+    is_given,
     is_package,
     load_scenario,
     port_option,
@@ -83,7 +84,11 @@ class Words(NamedTuple):
     metavar="TIME:NAME=VALUE",
     help="Set a free input or a tunable parameter at a time, such as 1.5:plant.f_ext=20.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the results; runs/SCENARIO unless given.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for the results; runs/SCENARIO, or of a replay runs/SCENARIO-replay, unless given.",
+)
 @click.option("--csv", is_flag=True, help="Also write signals.csv.")
 @click.option("--pace", type=float, help="Run by the wall clock: 1 is real time, 0.5 half as fast.")
 @click.option("--strict", is_flag=True, help="Stop a paced run at the first deadline that it misses.")
@@ -105,11 +110,21 @@ def run_command(**words: Any) -> None:
     """
     asked = Words(**words)
     with clear_errors():
+        _check_page(asked)
         finished = _run_package(asked) if is_package(asked.scenario) else _run_scenario(asked)
     if finished.stopped_by is not None:
         sys.exit(SIGNALLED + finished.stopped_by)
     if finished.error is not None:
         sys.exit(FAILED)
+
+
+def _check_page(asked: Words) -> None:
+    """Whether there is a page where something is said of one."""
+    from simloop.master import SimloopError
+
+    for name in ("host", "port"):
+        if is_given(name) and not asked.view:
+            raise SimloopError(f"--{name} is about the page that --view serves; give it with --view")
 
 
 def _run_scenario(asked: Words) -> Finished:
@@ -119,6 +134,9 @@ def _run_scenario(asked: Words) -> Finished:
     else:
         finished = _run_quietly(asked, request)
     folder = _folder(asked, request)
+    if finished.is_nothing:
+        _tell_nothing(request.scenario.name, folder)
+        return finished
     _tell(request, finished, folder)
     for line in finished.outcome.result.account.lines() if asked.verbose else ():
         click.echo(line)
@@ -166,6 +184,8 @@ def _check_words(asked: Words) -> None:
         raise SimloopError(f"--plant is {asked.plant!r}; it can be {' or '.join(DRIVERS)}")
     if asked.shadow and asked.plant is None:
         raise SimloopError("--shadow goes with a --plant, such as --plant canopen")
+    if asked.seed is not None and "plant.seed" in read_settings(asked.settings):
+        raise SimloopError("--seed and --set plant.seed are the same; give one of them")
 
 
 def _replayed(request: Request, asked: Words, path: Path) -> Request:
@@ -178,6 +198,19 @@ def _replayed(request: Request, asked: Words, path: Path) -> Request:
     session, scenario = read_session(path), request.scenario
     if asked.view:
         raise SimloopError("--replay does again what was done; it does not go with --view")
+    for name, given, own in (
+        ("step", asked.step, f"{session.h} s"),
+        ("duration", asked.duration, f"{session.seconds} s"),
+        ("seed", asked.seed, str(session.parameters.get("plant.seed", 0))),
+    ):
+        if given is not None:
+            raise SimloopError(f"--{name} does not go with --replay: the session has its own, {own}")
+    folder = _folder(asked, request)
+    if folder.resolve() == path.resolve().parent:
+        # Results replace those of an earlier run, and the session, which no one can do again, is among them.
+        raise SimloopError(
+            f"{str(folder)!r} is the folder of the session itself; name another one with --out for its replay"
+        )
     if session.scenario != scenario.name:
         raise SimloopError(f"{str(path)!r} is a session of {session.scenario}, not of {scenario.name}")
     if session.robot != scenario.robot.name:
@@ -192,15 +225,17 @@ def _replayed(request: Request, asked: Words, path: Path) -> Request:
         request,
         scenario=replace(scenario, control=asked.control or session.control),
         step=str(session.h),
-        duration=str(session.seconds),
+        duration=str(session.duration),
         settings={**session.parameters, **(request.settings or {})},
         writes=(*session.asked, *request.writes),
         replayed=session.writes,
+        cut=session.cut,
     )
 
 
 def _folder(asked: Words, request: Request) -> Path:
-    return asked.out or Path("runs") / request.scenario.name
+    name = request.scenario.name
+    return asked.out or Path("runs") / (name if asked.replay is None else f"{name}-replay")
 
 
 def _run_quietly(asked: Words, request: Request) -> Finished:
@@ -235,7 +270,7 @@ def _tell(request: Request, finished: Finished, folder: Path) -> None:
     from simloop.studio.report import expectation, format_figure, format_lateness
 
     steps = len(finished.outcome.result) - 1
-    click.echo(f"{request.scenario.name}: {_state(finished)} {steps} steps of {request.h} s")
+    click.echo(f"{request.scenario.name}: {_state(finished)} {steps} steps of {request.h} s{_part(request, finished)}")
     for figure in finished.figures.values():
         mark = {True: "ok  ", False: "FAIL", None: "    "}[figure.ok]
         line = f"  {mark} {figure.label}: {format_figure(figure)}"
@@ -247,8 +282,26 @@ def _tell(request: Request, finished: Finished, folder: Path) -> None:
     click.echo(f"report: {folder / 'report.html'}")
 
 
+def _tell_nothing(name: str, folder: Path) -> None:
+    click.echo(f"{name}: nothing was run; {folder} is as it was")
+
+
 def _state(finished: Finished | PackageRun) -> str:
-    return "complete," if finished.status == "complete" else f"partial, {finished.status} after"
+    from simloop.studio.request import BY_HAND, COMPLETE
+
+    if finished.status == COMPLETE:
+        return "complete,"
+    return f"{BY_HAND} after" if finished.status == BY_HAND else f"partial, {finished.status} after"
+
+
+def _part(request: Request, finished: Finished) -> str:
+    """How much of its time a run took that a person has ended."""
+    from simloop.studio.request import BY_HAND
+
+    if finished.status != BY_HAND:
+        return ""
+    cap = "" if request.scenario.open_ended else f" of {float(request.seconds):g}"
+    return f" ({finished.outcome.seconds:g}{cap} s)"
 
 
 def _run_package(asked: Words) -> PackageRun:
@@ -260,6 +313,9 @@ def _run_package(asked: Words) -> PackageRun:
     folder = asked.out or Path("runs") / Path(asked.scenario.partition("#")[0]).stem
     with progress_bar(Path(asked.scenario).name) as progress:
         finished = run_package(request, folder, csv=asked.csv, command=command_line(), progress=progress)
+    if finished.is_nothing:
+        _tell_nothing(finished.loaded.name, folder)
+        return finished
     for note in finished.loaded.notes:
         click.echo(f"{asked.scenario}: {note}")
     click.echo(f"{finished.loaded.name}: {_state(finished)} {len(finished.result) - 1} steps of {finished.h} s")
@@ -287,6 +343,6 @@ def _refuse_of_scenarios(asked: Words) -> None:
         "--open": asked.shows,
         "-v": asked.verbose,
     }
-    for name, is_given in given.items():
-        if is_given:
+    for name, typed in given.items():
+        if typed:
             raise SimloopError(f"{name} goes with a scenario, not with a package; --set changes what is in one")

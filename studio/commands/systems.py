@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 from simloop.studio.commands.options import (
+    check_output,
+    check_suffix,
     is_package,
     load_scenario,
     read_settings,
@@ -41,8 +43,10 @@ def graph_command(system: str, out: Path | None) -> None:
     with clear_errors():
         from simloop.studio.packages import draw_package, draw_scenario
 
-        picture = draw_package(system) if is_package(system) else draw_scenario(system)
         path = out or Path(f"{Path(system.partition('#')[0]).stem}.svg")
+        check_suffix(path, ".svg")
+        check_output(path)
+        picture = draw_package(system) if is_package(system) else draw_scenario(system)
         path.write_text(picture, encoding="utf-8")
         click.echo(str(path))
 
@@ -71,6 +75,8 @@ def export_ssp_command(
         from simloop.studio.packages import export_package
         from simloop.studio.request import Request
 
+        path = out or Path(f"{scenario}.ssp")
+        check_suffix(path, ".ssp")
         request = Request(
             load_scenario(scenario, robot, tools),
             step=step,
@@ -78,4 +84,4 @@ def export_ssp_command(
             settings=read_settings(settings),
             writes=read_writes(writes),
         )
-        click.echo(str(export_package(request, out or Path(f"{scenario}.ssp"))))
+        click.echo(str(export_package(request, path)))

@@ -28,8 +28,16 @@ def clear_errors(*others: type[Exception]) -> Iterator[None]:
     except BrokenPipeError:
         raise
     except bad_input as error:
-        click.echo(f"simloop: {error}", err=True)
+        click.echo(f"simloop: {_in_words(error)}", err=True)
         sys.exit(BAD_INPUT)
+
+
+def _in_words(error: Exception) -> str:
+    """An error of the system without its number."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    reason = error.strerror[0].lower() + error.strerror[1:]
+    return reason if error.filename is None else f"{str(error.filename)!r} cannot be read or written: {reason}"
 
 
 def command_line() -> str:

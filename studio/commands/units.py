@@ -64,6 +64,8 @@ def info_command(unit: Path | None, robot: str | None, tools: tuple[str, ...]) -
 
         if (unit is None) == (robot is None):
             raise SimloopError("name either an .fmu file or a --robot, such as units/plant.fmu or --robot arm.urdf")
+        if tools and robot is None:
+            raise SimloopError("--tool goes with a --robot file")
         if unit is not None:
             click.echo(describe_unit(unit))
         elif robot is not None:

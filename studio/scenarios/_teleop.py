@@ -64,6 +64,7 @@ def with_a_person(scenario: Scenario, title: str) -> Scenario:
             title=title,
             table=None,
             duration=Fraction(LONGEST_SESSION),
+            open_ended=True,
             judge=lambda outcome: judge_limits(scenario.robot, outcome),
             variants=lambda given, h: (),
             markers=lambda outcome: (),

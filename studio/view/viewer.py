@@ -93,7 +93,9 @@ def _refusal(host: str, port: int, error: OSError | UnicodeError) -> str:
         return (
             f"the page cannot be served at {host!r}: no address of this machine; --host takes one, or 0.0.0.0 for all"
         )
-    return f"the page cannot be served at {host} port {port}: {error.strerror}"
+    known = {errno.EADDRINUSE: "it is taken", errno.EACCES: "it is not for every user"}
+    reason = known.get(error.errno or 0, error.strerror)
+    return f"the page cannot be served at {host} port {port}: {reason}; --port 0 takes any that is free"
 
 
 def _address_from_afar(family: socket.AddressFamily) -> str:

@@ -111,13 +111,25 @@ def test_a_component_of_a_system_inside_a_system_has_a_name_with_dots() -> None:
         system.add(sink("sub.inner"))
 
 
-@pytest.mark.parametrize("name", ["a.yy", "aa.y", "a", "a.", ".y", ""])
+@pytest.mark.parametrize("name", ["a.yy", "aa.y", "a", "a.", ".y"])
 def test_a_wrong_name_gets_the_nearest_right_ones(name: str) -> None:
     system = System([source("a", size=1)])
     with pytest.raises(NameNotFoundError) as caught:
         system.resolve(name)
     assert all(near.startswith("a") for near in caught.value.near)
     assert caught.value.near
+
+
+def test_a_name_that_is_like_no_other_gets_all_of_them_or_some_of_too_many() -> None:
+    def told(*known: str) -> str:
+        return str(NameNotFoundError("fruit", "xyz", known)).removeprefix("there is no fruit 'xyz'; ")
+
+    assert told() == "there is none"
+    assert told("fig") == "there is only fig"
+    assert told("pear", "fig", "plum") == "there are fig, pear and plum"
+    many = [f"fig{i:02}" for i in range(31)]
+    assert told(*many) == "there are 31, such as fig00, fig01, fig02, fig03, fig04, fig05, fig06, fig07"
+    assert told("wxyz", *many) == "did you mean wxyz?"
 
 
 @pytest.mark.parametrize("value", ["much", float("nan"), float("inf"), "1e999"])

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner, Result
+from simloop.studio import runner
 from simloop.studio.cli import main
 
 from tests.units.build import NativeUnits
@@ -117,6 +118,7 @@ def test_export_and_info(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["sphere-stp"], "did you mean sphere-step"),
+        (["zzz"], "there are iiwa-avoid, iiwa-goal, iiwa-posture, lab-gate, "),
         (["sphere-step", "--set", "plant.mass_eror=0.1"], "plant.mass_error"),
         (["sphere-step", "--set", "plnt.mass_error=0.1"], "plant.mass_error"),
         (["sphere-step", "--set", "plant.mass_error=heavy"], "takes a finite number"),
@@ -127,8 +129,8 @@ def test_export_and_info(tmp_path: Path) -> None:
         (["sphere-step", "--set", "plant.seed=1.5"], "a whole number"),
         (["sphere-step", "--set", "plant.tau=1"], "driven by control.tau"),
         (["sphere-guiding", "--set", "planner.band=wide"], "planner.band cannot be 'wide'"),
-        (["sphere-step", "--step", "0"], "between 1e-09 and 1000000000.0 s"),
-        (["sphere-step", "--duration", "1e400"], "between"),
+        (["sphere-step", "--step", "0"], "the step is 0; it must be from 1e-9 to 1e9 s"),
+        (["sphere-step", "--duration", "1e400"], "it must be from 1e-9 to 1e9 s"),
         (["sphere-step", "--step", "soon"], "1/2000"),
         (["sphere-step", "--step", "1/7", "--duration", "1.1"], "whole number of steps"),
         (["sphere-step", "--at", "1.0"], "TIME:NAME=VALUE"),
@@ -298,7 +300,7 @@ def test_an_interrupted_run_leaves_a_readable_result_marked_partial(number: sign
         time.sleep(0.1)
     output, errors = child.communicate(timeout=60)
     assert child.returncode == 128 + number, errors
-    assert errors == "simloop: stopping; what is recorded so far is being written\n"
+    assert errors == "simloop: stopping; what was run so far is kept\n"
     assert "partial, interrupted after" in output
     record = json.loads((out / "run.json").read_text(encoding="utf-8"))
     table = pyarrow.parquet.read_table(out / "signals.parquet")
@@ -306,6 +308,34 @@ def test_an_interrupted_run_leaves_a_readable_result_marked_partial(number: sign
     assert 1 < table.num_rows == record["rows"] < 600 * 2000
     assert json.loads(table.schema.metadata[b"simloop"])["status"] == "partial"
     assert "This run is partial" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def signal_in_the_first_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C while nothing has moved yet."""
+
+    def keep_going(watch: runner.Watch, done: int) -> bool:
+        os.kill(os.getpid(), signal.SIGINT)
+        return looked(watch, done)
+
+    looked = runner.Watch.keep_going
+    monkeypatch.setattr(runner.Watch, "keep_going", keep_going)
+
+
+def test_a_run_interrupted_before_its_first_step_leaves_earlier_results_as_they_were(
+    finished_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {path: path.read_bytes() for path in finished_run.rglob("*") if path.is_file()}
+    package = tmp_path / "sphere.ssp"
+    assert call("export-ssp", "sphere-step", "-o", package).exit_code == 0
+    signal_in_the_first_look(monkeypatch)
+    answer = call("run", "sphere-step", "--out", finished_run)
+    assert answer.exit_code == 128 + signal.SIGINT
+    assert answer.stdout == f"sphere-step: nothing was run; {finished_run} is as it was\n"
+    assert {path: path.read_bytes() for path in finished_run.rglob("*") if path.is_file()} == before
+    answer = call("run", package, "--out", tmp_path / "new")
+    assert answer.exit_code == 128 + signal.SIGINT
+    assert f"nothing was run; {tmp_path / 'new'} is as it was" in answer.stdout
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_pipe_gets_no_progress_bar_and_no_escape_codes(tmp_path: Path) -> None:

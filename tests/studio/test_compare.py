@@ -135,7 +135,7 @@ def test_a_run_that_fails_is_told_in_its_row() -> None:
         (("compare-controllers", "--robot", "nao"), "sphere and yumi, not for 'nao'"),
         (("compare-controllers", "--step", "0"), "step"),
         (("compare-controllers", "--step", "soon"), "step"),
-        (("compare-controllers", "--mass-error", "-1"), "mass_error is -1"),
+        (("compare-controllers", "--mass-error", "-1"), "--mass-error is -1"),
         (("compare-controllers", "--noise", "nan"), "nan"),
         (("compare-controllers", "--noise", "-1"), "noise is -1"),
         (("run", "sphere-step", "--control", "lqr"), "control, computed_torque or pid"),

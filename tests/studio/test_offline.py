@@ -134,6 +134,30 @@ def test_a_figure_is_the_same_file_each_time_and_holds_every_joint(folder: Path,
         (["plot", "F", "--matrix", "-o", "x.docx"], "its name must end in .pdf, .svg or .png"),
         (["export-gltf", "nowhere", "-o", "x.glb"], "'nowhere' holds no results that can be read"),
         (["report", "F", "nowhere"], "'nowhere' holds no results that can be read"),
+        (["plot", "F", "--matrix", "-o", "no/x.pdf"], "'no/x.pdf' cannot be written: there is no folder 'no'"),
+        (["export-gltf", "F", "-o", "no/x.glb"], "'no/x.glb' cannot be written: there is no folder 'no'"),
+        (["report", "F", "F", "-o", "no/x.html"], "'no/x.html' cannot be written: there is no folder 'no'"),
+        (["graph", "sphere-step", "-o", "no/x.svg"], "'no/x.svg' cannot be written: there is no folder 'no'"),
+        (["export-gltf", "F", "-o", "x.txt"], "--out is 'x.txt'; its name must end in .glb"),
+        (["report", "F", "F", "-o", "x.pdf"], "--out is 'x.pdf'; its name must end in .html or .htm"),
+        (["graph", "sphere-step", "-o", "x.png"], "--out is 'x.png'; its name must end in .svg"),
+        (["export-ssp", "sphere-step", "-o", "x.zip"], "--out is 'x.zip'; its name must end in .ssp"),
+        (["export", "plant", "--robot", "sphere", "-o", "x.zip"], "--out is 'x.zip'; its name must end in .fmu"),
+        (["info", "plant.fmu", "--tool", "hand"], "--tool goes with a --robot file"),
+        (["run", "sphere-step", "--port", "8642"], "--port is about the page that --view serves"),
+        (["run", "car.ssp", "--host", "127.0.0.1"], "--host is about the page that --view serves"),
+        (["run", "sphere-step", "--seed", "1", "--set", "plant.seed=2"], "--seed and --set plant.seed are the same"),
+        (
+            ["emulate", "canopen", "--robot", "iiwa", "--interface", "virtual", "--port", "9"],
+            "--port goes with --interface udp_multicast, not with virtual",
+        ),
+        (["emulate", "egm", "--robot", "iiwa", "--patience", "0"], "--patience is 0; it must be a time in s"),
+        (["compare-controllers", "--step", "1/200", "--step", "x"], "the step is 'x'; it must be a time in s"),
+        (["compare-controllers", "--mass-error", "0", "--mass-error", "-1"], "--mass-error is -1; it must be greater"),
+        (["compare-controllers", "--noise", "nan"], "--noise is nan; it must be 0 or more"),
+        (["info", "."], "'.' is a folder, not a file"),
+        (["emulate", "canopen", "--robot", "iiwa", "--config", "no.toml"], "'no.toml' cannot be read: No such file"),
+        (["run", "sphere-step", "--replay", "no.json"], "the session 'no.json' cannot be read: there is no such file"),
         (["run", "sphere-step", "--replay", "F/run.json"], "is not a recorded session"),
         (["run", "sphere-step", "--view", "--strict", "--pace", "1"], "--strict does not go with --view"),
     ],
@@ -143,4 +167,6 @@ def test_bad_input_is_one_sentence(folder: Path, arguments: list[str], told: str
     answer = CliRunner().invoke(main, places)
     assert answer.exit_code == 2
     assert told in answer.output
+    assert "Errno" not in answer.output
+    assert answer.output.count("\n") == 1
     assert not Path("x.pdf").exists()

@@ -91,7 +91,8 @@ def test_a_busy_port_is_an_error(recorded: Path) -> None:
         command = [sys.executable, "-c", "from simloop.studio.cli import main; main()", "view", str(recorded)]
         ended = subprocess.run([*command, "--port", port], capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 2
-    assert f"the page cannot be served at 127.0.0.1 port {port}: Address already in use" in ended.stderr
+    told = f"the page cannot be served at 127.0.0.1 port {port}: it is taken; --port 0 takes any that is free"
+    assert ended.stderr == f"simloop: {told}\n"
 
 
 def test_a_page_on_all_addresses_is_told_by_one_that_others_reach(chromium: str, recorded: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from click.testing import CliRunner
 from click.testing import Result as Answer
 from simloop.master import Result, TimedWrite
@@ -17,9 +18,9 @@ from simloop.models.robots import iiwa
 from simloop.studio import scenarios
 from simloop.studio.archive import read_archive
 from simloop.studio.cli import main
-from simloop.studio.request import Request
+from simloop.studio.request import Cut, Request
 from simloop.studio.runner import run_to_folder
-from simloop.studio.session import read_session
+from simloop.studio.session import Session, read_session
 from simloop.studio.view.board import Board
 from simloop.studio.view.live import ABOUT, Live, Window
 
@@ -74,9 +75,10 @@ def replayed_to_the_same_bytes(folder: Path) -> Result:
     session = read_session(folder / "live" / "operator.json")
     request = Request(
         scenarios.load("sphere-step"),
-        duration=str(session.seconds),
+        duration=str(session.duration),
         settings=session.parameters,
         replayed=session.writes,
+        cut=session.cut,
     )
     result = run_to_folder(request, folder / "again", csv=False, command="test").outcome.result
     one, other = (folder / name / "signals.parquet" for name in ("live", "again"))
@@ -194,3 +196,130 @@ def test_a_replay_takes_control_and_writes_from_the_session_and_refuses_another_
     assert "is a session with iiwa, not with yumi; give its --robot" in refused.output
     assert replay("--robot", "iiwa", "--control", "control").exit_code == 0
     assert (tmp_path / "again" / "signals.parquet").read_bytes() != signals[0]
+
+
+def contents(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_replay_leaves_the_session_and_its_results_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the folders that are used when none is named: those of the README."""
+    monkeypatch.chdir(tmp_path)
+    live = Path("runs/sphere-step")
+    watched(live, Heard({"do": "write", "values": {"plant.mass_error": 0.1}}))
+    before = contents(live)
+    words = ["run", "sphere-step", "--replay", str(live / "operator.json")]
+    answer = CliRunner().invoke(main, words)
+    assert answer.exit_code == 0, answer.output
+    assert Path("runs/sphere-step-replay/signals.parquet").read_bytes() == before[live / "signals.parquet"]
+    for same in (str(live), f"{live}/../sphere-step", str(live.absolute())):
+        refused = CliRunner().invoke(main, [*words, "--out", same])
+        assert refused.exit_code == 2
+        assert refused.output.count("\n") == 1
+        assert "is the folder of the session itself; name another one with --out" in refused.output
+    assert contents(live) == before
+
+
+def test_a_view_that_is_finished_before_the_first_step_leaves_no_trace(tmp_path: Path) -> None:
+    watched(tmp_path / "live", Heard({"do": "finish"}, at_once=True))
+    assert not (tmp_path / "live").exists()
+
+
+def ended_by_hand(request: Request, out: Path) -> Path:
+    """Watched, written to, and finished in the same look as a last write, which no step comes after."""
+    commands = [
+        {"do": "write", "values": {"plant.mass_error": 0.1}},
+        {"do": "speed", "value": 1.0},
+        {"do": "write", "values": {"plant.mass_error": 0.2}},
+        {"do": "finish"},
+    ]
+
+    class Late(Heard):
+        """The last two are heard in one look."""
+
+        def poll(self) -> bool:
+            if len(self._left) == 1:
+                return True
+            return super().poll()
+
+    watched(out, Late(*commands), request)
+    return out
+
+
+def replay(folder: Path, *more: str) -> Answer:
+    session = folder / "operator.json"
+    scenario = read_session(session).scenario
+    out = str(folder.with_name("again"))
+    return CliRunner().invoke(main, ["run", scenario, "--replay", str(session), "--out", out, *more])
+
+
+def test_a_run_that_a_person_ends_early_is_partial_and_so_is_its_replay(tmp_path: Path) -> None:
+    """Of 25 s a few steps are run; what was asked for beyond them is no part of it."""
+    asked = [TimedWrite(Fraction(20), "plant.f_ext[1]", 2.0)]
+    live = ended_by_hand(Request(scenarios.load("iiwa-avoid"), writes=asked), tmp_path / "live")
+    record = read_archive(live).record
+    steps = record["rows"] - 1
+    assert 0 < steps < 5000
+    assert (record["status"], record["ended"]) == ("partial", "finished by hand")
+    assert (record["duration"], record["asked"]) == (steps / 200, 25.0)
+    assert [write["value"] for write in record["writes"]] == [0.1]
+    assert record["summary"], "its figures are judged"
+    notice = f"a person ended it at {steps / 200:g} s of 25 s; {steps} of its steps are recorded"
+    assert notice in (live / "report.html").read_text(encoding="utf-8")
+    answer = replay(live)
+    assert answer.exit_code == 0, answer.output
+    said = f"iiwa-avoid: finished by hand after {steps} steps of 1/200 s ({steps / 200:g} of 25 s)\n"
+    assert answer.output.startswith(said)
+    again = read_archive(tmp_path / "again").record
+    same = ("status", "ended", "duration", "asked", "rows", "writes", "summary")
+    assert {key: again[key] for key in same} == {key: record[key] for key in same}
+    signals = [(tmp_path / folder / "signals.parquet").read_bytes() for folder in ("live", "again")]
+    assert signals[0] == signals[1]
+
+
+def test_what_a_person_leads_for_as_long_as_they_like_is_complete(tmp_path: Path) -> None:
+    steered = scenarios.load("mobile-teleop").steered
+    assert steered is not None
+    live = ended_by_hand(Request(steered()), tmp_path / "live")
+    record = read_archive(live).record
+    assert (record["status"], record["ended"]) == ("complete", "finished by hand")
+    assert "This run is partial" not in (live / "report.html").read_text(encoding="utf-8")
+    said = replay(live).output
+    steps = record["rows"] - 1
+    assert said.startswith(f"mobile-teleop: finished by hand after {steps} steps of 1/200 s ({steps / 200:g} s)\n")
+    signals = [(tmp_path / folder / "signals.parquet").read_bytes() for folder in ("live", "again")]
+    assert signals[0] == signals[1]
+
+
+def test_what_is_compared_with_a_run_that_a_person_ended_is_as_long(tmp_path: Path) -> None:
+    """What was to be written later is not written to the variants either, and takes no results with it."""
+    asked = [TimedWrite(Fraction(2), "plant.f_ext[1]", 2.0)]
+    request = Request(scenarios.load("sphere-guiding"), writes=asked, settings={"plant.mass_error": 0.1})
+    live = ended_by_hand(request, tmp_path / "live")
+    assert read_archive(live).record["ended"] == "finished by hand"
+
+
+def test_a_session_that_was_interrupted_or_failed_says_how_its_replay_ends() -> None:
+    h, duration = Fraction(1, 200), Fraction(1)
+
+    def cut(ended: str, steps: int) -> Cut | None:
+        return Session("s", "r", "f", "control", h, steps, duration, ended, {}, ()).cut
+
+    assert cut("interrupted", 40) == Cut(40 * h, "interrupted")
+    assert cut("failed", 40) == Cut(41 * h, "interrupted"), "the step that failed is made again"
+    assert cut("complete", 200) is None
+    assert cut("failed", 200) is None, "in a variant"
+
+
+@pytest.mark.parametrize(
+    ("words", "own"), [(["--step", "1/100"], "1/200 s"), (["--duration", "1"], "1/2 s"), (["--seed", "3"], "7")]
+)
+def test_a_replay_refuses_what_the_session_has_of_its_own(tmp_path: Path, words: list[str], own: str) -> None:
+    request = Request(scenarios.load("sphere-step"), duration="1/2", seed=7)
+    watched(tmp_path / "live", Heard(), request)
+    answer = replay(tmp_path / "live", *words)
+    assert answer.exit_code == 2
+    assert answer.output == f"simloop: {words[0]} does not go with --replay: the session has its own, {own}\n"
+    assert not (tmp_path / "again").exists()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 import multiprocessing
+import shutil
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,22 +118,111 @@ def test_a_session_comes_back_exactly(tmp_path: Path) -> None:
     asked = (TimedWrite(Fraction(1, 7), "plant.f_ext[1]", 20.0),)
     robot = ("mobile", fingerprint_of(ROBOT), "pid")
     parameters = {"plant.seed": 3, "plant.contact": "none"}
-    session = Session("mobile-teleop", *robot, h, 10**7 + 1, parameters, writes, asked)
+    ended = (Fraction(4000), "finished by hand")
+    session = Session("mobile-teleop", *robot, h, 10**7 + 1, *ended, parameters, writes, asked)
     write_session(tmp_path / "operator.json", session)
     assert read_session(tmp_path / "operator.json") == session
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"scenario": "x"}', '{"scenario":"x","step":"1/0","steps":1}'])
-def test_what_is_no_session_is_told(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "operator.json"
-    path.write_text(text)
-    with pytest.raises(SimloopError, match=r"is not a recorded session|the step is"):
+def refusal_of_session(path: Path) -> str:
+    with pytest.raises(SimloopError) as refused:
         read_session(path)
+    return str(refused.value)
+
+
+GOOD_SESSION: dict[str, Any] = {
+    **{"scenario": "s", "robot": "r", "fingerprint": "f", "control": "control", "step": "1/200", "steps": 9},
+    **{"duration": "1", "ended": "finished by hand", "parameters": {}, "writes": [[3, "plant.noise", 0.1]]},
+    "asked": [["1/7", "plant.f_ext[1]", "20"]],
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"step": None}, "its 'step' is not a text"),
+        ({"step": "1/0"}, "the step is '1/0'; it must be a time in s such as 1/2000 or 0.005"),
+        ({"steps": math.inf}, "its 'steps' is not a whole number"),
+        ({"steps": True}, "its 'steps' is not a whole number"),
+        ({"parameters": []}, "its 'parameters' is not a table"),
+        ({"parameters": {"plant.seed": None}}, "its parameter 'plant.seed' is neither a number nor a text"),
+        ({"writes": {}}, "its 'writes' is not a list"),
+        ({"writes": [[0.5, "plant.noise", 1]]}, '[0.5, "plant.noise", 1] in it is not a time, a name and a value'),
+        ({"writes": [3]}, "3 in it is not a time, a name and a value"),
+        ({"asked": [["1/0", "plant.f_ext[1]", 1]]}, '["1/0", "plant.f_ext[1]", 1] in it is not'),
+        ({"asked": [["1", "plant.f_ext[1]", {}]]}, '["1", "plant.f_ext[1]", {}] in it is not'),
+    ],
+)
+def test_what_is_wrong_with_a_session_is_told(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+    path = tmp_path / "operator.json"
+    path.write_text(json.dumps(GOOD_SESSION))
+    assert read_session(path).cut is not None
+    path.write_text(json.dumps(GOOD_SESSION | changes))
+    said = refusal_of_session(path)
+    assert said.startswith(f"'{path}' is not a recorded session such as a live run writes as operator.json: {told}")
+
+
+@pytest.mark.parametrize("key", GOOD_SESSION)
+def test_what_a_session_lacks_is_told(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "operator.json"
+    path.write_text(json.dumps({name: value for name, value in GOOD_SESSION.items() if name != key}))
+    assert refusal_of_session(path).endswith(f"it has no '{key}'")
+
+
+@pytest.mark.parametrize(
+    ("data", "told"), [(b"", "it is not JSON"), (b"\xff", "it is not JSON"), (b"[]", "it is not a table")]
+)
+def test_what_is_no_session_is_told(tmp_path: Path, data: bytes, told: str) -> None:
+    path = tmp_path / "operator.json"
+    assert refusal_of_session(path) == f"the session '{path}' cannot be read: there is no such file"
+    path.write_bytes(data)
+    assert refusal_of_session(path).endswith(told)
+
+
+def refusal_of(folder: Path) -> str:
+    """What follows the folder's name."""
+    with pytest.raises(SimloopError) as refused:
+        read_archive(folder)
+    name, _, reason = str(refused.value).partition(" holds no results that can be read: ")
+    assert name == repr(str(folder))
+    return reason
 
 
 def test_what_is_no_folder_of_results_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SimloopError, match="holds no results that can be read"):
-        read_archive(tmp_path)
+    assert refusal_of(tmp_path) == "run.json is missing"
+    assert refusal_of(tmp_path / "none") == "there is no such folder"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("run.json", b"[]", "run.json is not the record of a run"),
+        ("run.json", b"\xff", "run.json is not JSON"),
+        ("run.json", b'{"scenario": "yumi-step"}', "run.json has no 'plant'"),
+        ("run.json", b'{"scenario": 3}', "'scenario' in run.json is not a text"),
+        ("run.json", b'{"system": "car"}', "they are those of a package, which has no robot to show"),
+        ("signals.parquet", None, "signals.parquet is missing"),
+        ("signals.parquet", b"PAR1", "signals.parquet is not a whole Parquet file"),
+        ("units/plant.fmu", None, "units/plant.fmu is missing"),
+        ("units/plant.fmu", b"PK", "units/plant.fmu is damaged"),
+    ],
+)
+def test_what_is_wrong_with_results_is_told(
+    recorded: Path, tmp_path: Path, name: str, data: bytes | None, told: str
+) -> None:
+    shutil.copytree(recorded, tmp_path / "run")
+    (tmp_path / "run" / name).unlink()
+    if data is not None:
+        (tmp_path / "run" / name).write_bytes(data)
+    assert refusal_of(tmp_path / "run").startswith(told)
+
+
+@pytest.mark.parametrize("key", ["plant", "status", "command", "parameters", "summary", "account", "units", "versions"])
+def test_what_a_record_lacks_is_told(recorded: Path, tmp_path: Path, key: str) -> None:
+    shutil.copytree(recorded, tmp_path / "run")
+    record = json.loads((recorded / "run.json").read_text(encoding="utf-8"))
+    (tmp_path / "run" / "run.json").write_text(json.dumps({k: v for k, v in record.items() if k != key}))
+    assert refusal_of(tmp_path / "run") == f"run.json has no '{key}'"
 
 
 def test_the_timeline_names_faults_and_contacts_with_their_instants() -> None:
