@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simloop.master import Lateness
+from simloop.models.arm import Arm
 from simloop.models.robot import scene_mjcf
 from simloop.studio.graphs import draw, draw_lateness, joints_of, legend
 from simloop.studio.look import in_words
@@ -36,7 +37,8 @@ def write_report(
     plots = draw(scenario, outcome, joints, markers)
     if lateness is not None:
         plots.append(draw_lateness(lateness))
-    events = events_of(outcome.result, record["writes"], markers)
+    arm = Arm(scene_mjcf(scenario.robot, scenario.obstacles))
+    events = events_of(outcome.result, record["writes"], markers, arm)
     motion = _motion(scenario, outcome)
     page = fill_page(
         plots,
