@@ -65,6 +65,11 @@ class Style:
     second: Signal
     difference: bool
 
+    @property
+    def key(self) -> str:
+        """Which curve is which where colours tell joints apart."""
+        return f"wide: {self.first.name} · narrow: {self.second.name}"
+
 
 _FORCES = Signal("control.tau", "τ sent to the plant"), Signal("control.tau_replay", "τ′ needed to go where it went")
 _PATHS = Signal("planner.q_d", "q_d planned"), Signal("plant.q", "q measured")
@@ -151,7 +156,7 @@ def _plot(style: Style, outcome: Outcome, joints: list[Joint], of_all: int, mark
     else:
         curves = [curve for joint in joints for curve in _curves_of_many(style, outcome, joint)]
         if not style.difference:
-            title += f"<br><sub>wide: {style.first.name} · narrow: {style.second.name}</sub>"
+            title += f"<br><sub>{style.key}</sub>"
     stretches = min(_STRETCHES, _SHARED_STRETCHES // of_all)
     return _figure_json(title, style.axis[joints[0].unit], curves, markers, stretches)
 

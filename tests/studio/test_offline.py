@@ -16,9 +16,12 @@ from simloop.models.arm import Arm
 from simloop.studio import scenarios
 from simloop.studio.archive import Archive, read_archive
 from simloop.studio.cli import main
+from simloop.studio.figures import make_figure
 from simloop.studio.gltf import write_gltf
+from simloop.studio.graphs import Joint
 from simloop.studio.request import Request
 from simloop.studio.runner import run_to_folder
+from simloop.studio.scenario import Graph
 from simloop.studio.side_by_side import find_parting, write_side_by_side
 from simloop.studio.view.stage import frame_rows
 
@@ -124,6 +127,25 @@ def test_a_figure_is_the_same_file_each_time_and_holds_every_joint(folder: Path,
     pdf = ["plot", str(folder), "--matrix", "-o", str(tmp_path / "m.pdf")]
     assert CliRunner().invoke(main, pdf).exit_code == 0
     assert (tmp_path / "m.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("count", [2, 9, 14, 40])
+@pytest.mark.parametrize("width", [2.0, 5.0, 8.8])
+def test_the_legend_is_inside_the_page_and_names_every_joint(count: int, width: float) -> None:
+    names = [f"shoulder_joint_{i}" for i in range(1, count + 1)]
+    joints = [Joint(i, name, "rad") for i, name in enumerate(names)]
+    columns = {f"{port}[{i + 1}]": np.arange(3.0) for port in ("planner.q_d", "plant.q") for i in range(count)}
+    result = Result({"time": np.arange(3.0), **columns}, complete=True)
+    figure = make_figure(result, joints, ((Graph.PATH_COMPARISON,),), (width, 3.2))
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box, page = legend.get_window_extent(), figure.bbox
+    assert page.x0 <= box.x0 <= box.x1 <= page.x1
+    assert page.y0 <= box.y0 <= box.y1 <= page.y1
+    assert [text.get_text() for text in legend.get_texts()] == names
+    (axes,) = figure.axes
+    assert axes.texts[0].get_text() == "wide: q_d planned · narrow: q measured"
+    assert axes.get_window_extent().height > 0.5 * 3.2 * figure.dpi, "a long legend leaves the graph its height"
 
 
 @pytest.mark.parametrize(
