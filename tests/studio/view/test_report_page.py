@@ -5,8 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
+from simloop.studio import scenarios
+from simloop.studio.request import Request
+from simloop.studio.runner import run_to_folder
 
+from tests.studio.view.browser import Page
 from tests.studio.view.conftest import OpenPage
+
+
+@pytest.fixture(scope="module")
+def packbot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of PackBot's first two tenths of a second."""
+    folder = tmp_path_factory.mktemp("report") / "packbot"
+    run_to_folder(Request(scenarios.load("packbot-fault"), duration="0.2"), folder, csv=False, command="simloop run")
+    return folder / "report.html"
 
 
 def test_the_report_plays_from_disk_with_no_network(open_page: OpenPage, recorded: Path) -> None:
@@ -39,4 +52,13 @@ def test_scrubbing_and_graphs_share_one_time(open_page: OpenPage, recorded: Path
         page.wait(f"{other}._fullLayout.xaxis.range[0] === 0.5 && {other}._fullLayout.xaxis.range[1] === 1.5")
     page.run("document.querySelector('.chips button').click()")
     page.wait("figures[0].data.filter(t => t.meta === 0).every(t => t.visible === false)")
+    page.close()
+
+
+@pytest.mark.parametrize("width", [360, 820, 1280])
+def test_a_page_is_no_wider_than_its_window(chromium: str, packbot: Path, width: int) -> None:
+    page = Page(chromium, packbot.as_uri(), width, 900)
+    page.wait("document.body.dataset.frame === '0'")
+    assert page.run("innerWidth") == width
+    assert page.run("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
     page.close()
