@@ -62,3 +62,18 @@ def test_a_page_is_no_wider_than_its_window(chromium: str, packbot: Path, width:
     assert page.run("innerWidth") == width
     assert page.run("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
     page.close()
+
+
+def test_every_graph_spans_the_run_and_does_so_again_after_a_zoom(open_page: OpenPage, tmp_path: Path) -> None:
+    """Labels of markers near the end are no reason to show time after it."""
+    request = Request(scenarios.load("sphere-collision"), duration="3.2")
+    run_to_folder(request, tmp_path / "out", csv=False, command="simloop run")
+    page = open_page((tmp_path / "out" / "report.html").as_uri())
+    page.wait("document.body.dataset.frame === '0'")
+    spans = "overTime.every(plot => timeAxes(plot).every(x => String(plot._fullLayout[x].range) === '{}'))"
+    assert page.run("overTime.length") == 5
+    page.wait(spans.format("0,3.2"))
+    page.run("Plotly.relayout(overTime[0], {'xaxis.range': [0.5, 1.5]}).then(() => 0)")
+    page.wait(spans.format("0.5,1.5"))
+    page.run("Plotly.relayout(overTime[1], {'xaxis.autorange': true}).then(() => 0)")
+    page.wait(spans.format("0,3.2"))
