@@ -171,7 +171,12 @@ def format_figure(figure: Figure) -> str:
     """A figure's value with its unit, for a person."""
     if figure.value is None:
         return "none"
-    return f"{figure.value:.5g} {'' if figure.unit == '1' else figure.unit}".rstrip()
+    return with_unit(f"{figure.value:.5g}", figure.unit)
+
+
+def with_unit(number: str, unit: str) -> str:
+    """A number with its unit: none for the unit 1, and degrees close up."""
+    return number if unit == "1" else f"{number}{unit}" if unit == "°" else f"{number} {unit}"
 
 
 def format_lateness(lateness: Lateness) -> str:
@@ -183,12 +188,15 @@ def format_lateness(lateness: Lateness) -> str:
 def expectation(figure: Figure) -> str:
     """What a figure should be, for a person."""
     if figure.limit is not None:
-        return f"≤ {figure.limit:.3g} ({figure.source})"
-    if figure.least is not None:
-        return f"≥ {figure.least:.3g} ({figure.source})"
-    if figure.expected is not None:
-        return f"{figure.expected:.4g} ± {figure.tolerance:.0%} ({figure.source})"
-    return ""
+        said = "≤ " + with_unit(f"{figure.limit:.3g}", figure.unit)
+    elif figure.least is not None:
+        said = "≥ " + with_unit(f"{figure.least:.3g}", figure.unit)
+    elif figure.expected is not None:
+        said = with_unit(f"{figure.expected:.4g}", figure.unit)
+        said += f" ± {figure.tolerance:.0%}" if figure.tolerance else ""
+    else:
+        return ""
+    return f"{said} ({figure.source})"
 
 
 def _figure_table(figures: Mapping[str, Figure]) -> str:

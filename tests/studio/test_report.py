@@ -16,8 +16,8 @@ from simloop.models.robot import Robot
 from simloop.studio import scenarios
 from simloop.studio.graphs import draw, joints_of
 from simloop.studio.look import joint_colour
-from simloop.studio.report import write_report
-from simloop.studio.scenario import Graph, Marker, Outcome, Panel, Panels, Scenario
+from simloop.studio.report import expectation, format_figure, write_report
+from simloop.studio.scenario import Figure, Graph, Marker, Outcome, Panel, Panels, Scenario
 from simloop.studio.space import draw_panels
 
 MIXED = """
@@ -129,3 +129,18 @@ def test_one_joint_needs_no_legend_of_joints(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     write_report(path, scenarios.load("sphere-step"), made_up_run(1, 50), {}, RECORD)
     assert "data-joint=" not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("figure", "value", "expected"),
+    [
+        (Figure("", 2e-5, "m", limit=1e-6, source="S1"), "2e-05 m", "≤ 1e-06 m (S1)"),
+        (Figure("", 0.25, "°", least=0.5, source="S1"), "0.25°", "≥ 0.5° (S1)"),
+        (Figure("", 1.0, "N", expected=0.982, tolerance=0.01, source="S1"), "1 N", "0.982 N ± 1% (S1)"),
+        (Figure("", 113.0, "°", expected=113.0, source="S3"), "113°", "113° (S3)"),
+        (Figure("", 3.0, "1", limit=4.0, source="S1"), "3", "≤ 4 (S1)"),
+        (Figure("", None, "s"), "none", ""),
+    ],
+)
+def test_a_figure_and_its_expectation_have_the_same_unit(figure: Figure, value: str, expected: str) -> None:
+    assert (format_figure(figure), expectation(figure)) == (value, expected)
