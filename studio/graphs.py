@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +71,15 @@ class Style:
         return f"wide: {self.first.name} · narrow: {self.second.name}"
 
 
+@dataclass(frozen=True)
+class TwoRuns:
+    """A port as it is drawn of two runs, with its label for each unit."""
+
+    port: str
+    title: str
+    axis: Mapping[str, str]
+
+
 _FORCES = Signal("control.tau", "τ sent to the plant"), Signal("control.tau_replay", "τ′ needed to go where it went")
 _PATHS = Signal("planner.q_d", "q_d planned"), Signal("plant.q", "q measured")
 _VELOCITIES = Signal("control.v_d", "v_d wanted"), Signal("plant.v", "v of the plant")
@@ -98,7 +107,16 @@ _STYLES = {
         difference=True,
     ),
 }
-_MOTIONS = {"m": "joints that slide", "rad": "joints that turn"}
+TWO_RUNS = (
+    TwoRuns("plant.q_true", "Joint positions", _STYLES[Graph.PATH_COMPARISON].axis),
+    TwoRuns("control.tau", "Joint forces sent by control", _STYLES[Graph.FORCE_COMPARISON].axis),
+    TwoRuns("plant.v", "Joint speeds", _STYLES[Graph.VELOCITY_COMPARISON].axis),
+)
+DISTANCE = TwoRuns("collision.distance", "Distance to the nearest body", {"m": "distance / m"})
+_RUNS = "first run", "second run"
+_LOOKS: tuple[dict[str, Any], ...] = {"width": 5.0, "opacity": 0.35}, {"width": 1.5}
+# What sets graphs of one kind apart where joints differ in unit.
+MOTIONS = {"m": "joints that slide", "rad": "joints that turn"}
 # A difference graph spans at least this both ways, whatever its unit: rounding is drawn as the line that it is.
 _DUST = 1e-12
 # The height of a line of markers' labels, and of the graph below them, px.
@@ -157,7 +175,7 @@ def draw(scenario: Scenario, outcome: Outcome, joints: list[Joint], markers: tup
 def _plot(style: Style, outcome: Outcome, joints: list[Joint], of_all: list[Joint], markers: tuple[Marker, ...]) -> str:
     title = style.title
     if len({joint.unit for joint in of_all}) > 1:
-        title += f", {_MOTIONS[joints[0].unit]}"
+        title += f", {MOTIONS[joints[0].unit]}"
     if len(of_all) == 1:
         curves = _curves_of_one(style, outcome, joints[0])
     else:
@@ -213,7 +231,7 @@ def _variants(style: Style, outcome: Outcome) -> list[tuple[str, Result]]:
 
 def legend(joints: list[Joint]) -> str:
     """One legend for all graphs, when there is more than one joint."""
-    if len(joints) == 1:
+    if len(joints) < 2:
         return ""
     chips = "".join(
         f'<button type="button" aria-pressed="true" data-joint="{joint.place}"><svg width="28" height="8">'
@@ -244,18 +262,33 @@ def _plot_own(plot: Plot | Panels | Path, result: Result, markers: tuple[Marker,
 
 def _plot_distance(result: Result, markers: tuple[Marker, ...]) -> str:
     curves = [_Curve(result["time"], _numbers(result, "collision.distance"), "", BLUE, 1.8)]
-    return _figure_json("Distance to the nearest body", "distance / m", curves, markers, _STRETCHES)
+    return _figure_json(DISTANCE.title, DISTANCE.axis["m"], curves, markers, _STRETCHES)
 
 
-def draw_two(first: Result, second: Result, name: str, axis: str, labels: tuple[str, str]) -> str:
-    """A vector of two runs: a colour an element, the second run dotted."""
-    curves = []
-    for result, label, dash in ((first, labels[0], "solid"), (second, labels[1], "dot")):
-        columns = result.vector(name).T
-        for i, values in enumerate(columns):
-            colour = RED if len(columns) == 1 and result is second else joint_colour(i)
-            curves.append(_Curve(result["time"], values, f"{label} [{i + 1}]", colour, 2.2, dash, joint=i))
-    return _figure_json(name, axis, curves, (), _SHARED_STRETCHES // max(4, len(curves)))
+def draw_two(style: TwoRuns, first: Result, second: Result, joints: Sequence[tuple[Joint, Joint]]) -> str:
+    """A port of two runs, with one value or with one for each of these pairs of joints: the first run wide."""
+    both = (first, second)
+    if not joints:
+        curves = [
+            _Curve(run["time"], _numbers(run, style.port), word, colour, **look)
+            for run, word, colour, look in zip(both, _RUNS, (BLUE, RED), _LOOKS, strict=True)
+        ]
+        return _figure_json(style.title, style.axis["m"], curves, (), _STRETCHES)
+    title = f"{style.title}<br><sub>wide: first run · narrow: second run</sub>"
+    curves = [
+        _Curve(
+            run["time"],
+            Signal(style.port, "").of(joint, run),
+            f"{joint.name}, {word}",
+            RED if len(joints) == 1 and run is second else pair[0].colour,
+            dash="solid" if run is first else joint.dash[0],
+            joint=joint.place,
+            **look,
+        )
+        for pair in joints
+        for run, joint, word, look in zip(both, pair, _RUNS, _LOOKS, strict=True)
+    ]
+    return _figure_json(title, style.axis[joints[0][0].unit], curves, (), _SHARED_STRETCHES // max(4, len(curves)))
 
 
 def draw_lateness(lateness: Lateness) -> str:

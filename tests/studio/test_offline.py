@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +24,7 @@ from simloop.studio.graphs import Joint
 from simloop.studio.request import Request
 from simloop.studio.runner import run_to_folder
 from simloop.studio.scenario import Graph
-from simloop.studio.side_by_side import find_parting, write_side_by_side
+from simloop.studio.side_by_side import MOST_PARAMETERS, find_parting, write_side_by_side
 from simloop.studio.view.stage import frame_rows
 
 
@@ -69,6 +71,52 @@ def test_the_page_of_two_runs_names_the_parting_and_escapes_all(archive: Archive
     page = (tmp_path / "two.html").read_text(encoding="utf-8")
     assert told.startswith("The runs part first at 0.5 s, in control.tau[1]: ")
     assert "<script>alert(1)" not in page
+
+
+def plain(page: str) -> str:
+    """What a person reads above the graphs."""
+    body = page.partition("<body>")[2].partition("<h2>Graphs</h2>")[0]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_what_two_runs_were_asked_for_stands_above_their_figures(archive: Archive, tmp_path: Path) -> None:
+    asked = {key: value for key, value in archive.record.items() if key != "robot"}
+    goal = {"planner.goal[1]": 0.25, **{f"plant.p[{i}]": i for i in range(MOST_PARAMETERS)}}
+    asked |= {"step": "1/2000", "seed": 7, "parameters": asked["parameters"] | goal}
+    write_side_by_side(tmp_path / "two.html", archive, replace(archive, record=asked))
+    told = plain((tmp_path / "two.html").read_text(encoding="utf-8"))
+    assert "What differs first second robot yumi – step 1/200 1/2000 seed 0 7 planner.goal[1]" in told
+    assert told.index("1 more parameters differ") < told.index("Largest joint error")
+    write_side_by_side(tmp_path / "same.html", archive, archive)
+    assert "Both runs were asked for the same" in plain((tmp_path / "same.html").read_text(encoding="utf-8"))
+
+
+def test_joints_of_different_units_are_not_drawn_on_one_axis(tmp_path: Path) -> None:
+    archives = []
+    for name in ("sphere-step", "packbot-fault", "mobile-reach"):
+        out = tmp_path / name
+        run_to_folder(Request(scenarios.load(name), duration="0.05"), out, csv=False, command="simloop run")
+        archives.append(read_archive(out))
+    sphere, packbot, mobile = archives
+    write_side_by_side(tmp_path / "two.html", sphere, packbot)
+    page = (tmp_path / "two.html").read_text(encoding="utf-8")
+    assert "Not drawn together, as their units differ: slide (in m) and turret (in rad)." in plain(page)
+    assert [title for title, _ in graphs_in(page)] == ["Distance to the nearest body"]
+    write_side_by_side(tmp_path / "two.html", mobile, mobile)
+    drawn = graphs_in((tmp_path / "two.html").read_text(encoding="utf-8"))
+    kinds = ("Joint positions", "Joint forces sent by control", "Joint speeds")
+    assert [title for title, _ in drawn[:-1]] == [
+        f"{kind}, {motion}" for kind in kinds for motion in ("joints that slide", "joints that turn")
+    ]
+    units = ("position / m", "angle / rad", "force / N", "torque / N·m", "velocity / m/s", "velocity / rad/s")
+    assert [axis for _, axis in drawn[:-1]] == list(units)
+
+
+def graphs_in(page: str) -> list[tuple[str, str]]:
+    """Title and vertical axis of each."""
+    plots = json.loads(re.findall(r"const figures = (\[.*?\n\]);", page, re.DOTALL)[0])
+    layouts = [plot["layout"] for plot in plots]
+    return [(each["title"]["text"].partition("<br>")[0], each["yaxis"]["title"]["text"]) for each in layouts]
 
 
 def parts_of(path: Path) -> tuple[dict[str, Any], bytes]:
