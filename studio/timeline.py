@@ -74,8 +74,12 @@ def _fewer(events: list[Event]) -> list[Event]:
 
 def _describe_write(name: str, value: Any, joints: Sequence[str]) -> str:
     said = f"{name} set to {value}"
-    place = re.fullmatch(r"\w+\.fault\[(\d+)\]", name)
-    return said if place is None else f"{said}: {joints[int(place[1]) - 1]} {_WORDS[Fault(int(value))]}"
+    place = re.fullmatch(r"\w+\.fault(?:\[(\d+)\])?", name)
+    # A number that means no fault has ended the run; the report tells of that.
+    if place is None or value not in set(Fault):
+        return said
+    joint = "every joint" if place[1] is None else joints[int(place[1]) - 1]
+    return f"{said}: {joint} {_WORDS[Fault(value)]}"
 
 
 def _faults(result: Result, joints: Sequence[str]) -> Iterator[Event]:

@@ -37,6 +37,20 @@ def test_faults_are_told_by_joint_and_in_words() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("control.fault[2]", 1, ": shoulder is loose"),
+        ("control.fault", 0.0, ": every joint is well again"),
+        ("planner.fault[4]", 9, ""),
+    ],
+)
+def test_a_fault_that_is_none_is_told_as_the_number_that_was_written(name: str, value: float, told: str) -> None:
+    write = {"time": 0.1, "name": name, "value": value}
+    (event,) = events_of(Result({"time": np.arange(2.0)}, complete=False), [write], (), Arm(packbot.ROBOT.mjcf))
+    assert event.text == f"{name} set to {value}{told}"
+
+
 def contacts(distances: Sequence[float]) -> list[tuple[float, str]]:
     """Of a sphere this far from the floor, a row each 0.1 s."""
     gaps = np.array(distances)
