@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simloop.master import Lateness, Result
 from simloop.master.pace import EDGES
 from simloop.models.arm import Arm
-from simloop.studio.look import BLUE, GREY, PALETTE, RED, in_words, joint_colour, layout, thin
+from simloop.studio.look import BLUE, GREY, PALETTE, RED, in_words, joint_colour, layout, thin, time_axis
 from simloop.studio.redundant import joint_forces, joint_positions, joint_speeds
 from simloop.studio.scenario import Graph, Marker, Outcome, Panels, Path, Plot, Scenario
 from simloop.studio.space import draw_panels, draw_path
@@ -65,6 +65,20 @@ class Style:
     second: Signal
     difference: bool
 
+    @property
+    def key(self) -> str:
+        """Which curve is which where colours tell joints apart."""
+        return f"wide: {self.first.name} · narrow: {self.second.name}"
+
+
+@dataclass(frozen=True)
+class TwoRuns:
+    """A port as it is drawn of two runs, with its label for each unit."""
+
+    port: str
+    title: str
+    axis: Mapping[str, str]
+
 
 _FORCES = Signal("control.tau", "τ sent to the plant"), Signal("control.tau_replay", "τ′ needed to go where it went")
 _PATHS = Signal("planner.q_d", "q_d planned"), Signal("plant.q", "q measured")
@@ -93,6 +107,20 @@ _STYLES = {
         difference=True,
     ),
 }
+TWO_RUNS = (
+    TwoRuns("plant.q_true", "Joint positions", _STYLES[Graph.PATH_COMPARISON].axis),
+    TwoRuns("control.tau", "Joint forces sent by control", _STYLES[Graph.FORCE_COMPARISON].axis),
+    TwoRuns("plant.v", "Joint speeds", _STYLES[Graph.VELOCITY_COMPARISON].axis),
+)
+DISTANCE = TwoRuns("collision.distance", "Distance to the nearest body", {"m": "distance / m"})
+_RUNS = "first run", "second run"
+_LOOKS: tuple[dict[str, Any], ...] = {"width": 5.0, "opacity": 0.35}, {"width": 1.5}
+# What sets graphs of one kind apart where joints differ in unit.
+MOTIONS = {"m": "joints that slide", "rad": "joints that turn"}
+# A difference graph spans at least this both ways, whatever its unit: rounding is drawn as the line that it is.
+_DUST = 1e-12
+# The height of a line of markers' labels, and of the graph below them, px.
+_LABEL, _GRAPH = 15, 215
 # Stretches of a thinned curve; a screen has fewer columns of pixels. Many joints share what keeps a page light.
 _STRETCHES, _SHARED_STRETCHES = 4000, 16000
 
@@ -128,7 +156,7 @@ def draw(scenario: Scenario, outcome: Outcome, joints: list[Joint], markers: tup
     scenario's own, and last the distance to the nearest body."""
     units = sorted({joint.unit for joint in joints})
     plots = [
-        _plot(_STYLES[graph], outcome, [joint for joint in joints if joint.unit == unit], len(joints), markers)
+        _plot(_STYLES[graph], outcome, [joint for joint in joints if joint.unit == unit], joints, markers)
         for graph in (scenario.graphs if len(outcome.result) > 1 else ())
         for unit in units
     ]
@@ -144,16 +172,20 @@ def draw(scenario: Scenario, outcome: Outcome, joints: list[Joint], markers: tup
     ]
 
 
-def _plot(style: Style, outcome: Outcome, joints: list[Joint], of_all: int, markers: tuple[Marker, ...]) -> str:
+def _plot(style: Style, outcome: Outcome, joints: list[Joint], of_all: list[Joint], markers: tuple[Marker, ...]) -> str:
     title = style.title
-    if of_all == 1:
+    if len({joint.unit for joint in of_all}) > 1:
+        title += f", {MOTIONS[joints[0].unit]}"
+    if len(of_all) == 1:
         curves = _curves_of_one(style, outcome, joints[0])
     else:
         curves = [curve for joint in joints for curve in _curves_of_many(style, outcome, joint)]
         if not style.difference:
-            title += f"<br><sub>wide: {style.first.name} · narrow: {style.second.name}</sub>"
-    stretches = min(_STRETCHES, _SHARED_STRETCHES // of_all)
-    return _figure_json(title, style.axis[joints[0].unit], curves, markers, stretches)
+            pale = "".join(f" · pale: {style.second.name}, {label}" for label, _ in _variants(style, outcome))
+            title += f"<br><sub>{style.key}{pale}</sub>"
+    stretches = min(_STRETCHES, _SHARED_STRETCHES // len(of_all))
+    span = _DUST if style.difference else 0.0
+    return _figure_json(title, style.axis[joints[0].unit], curves, markers, stretches, span)
 
 
 def _curves_of_one(style: Style, outcome: Outcome, joint: Joint) -> list[_Curve]:
@@ -199,7 +231,7 @@ def _variants(style: Style, outcome: Outcome) -> list[tuple[str, Result]]:
 
 def legend(joints: list[Joint]) -> str:
     """One legend for all graphs, when there is more than one joint."""
-    if len(joints) == 1:
+    if len(joints) < 2:
         return ""
     chips = "".join(
         f'<button type="button" aria-pressed="true" data-joint="{joint.place}"><svg width="28" height="8">'
@@ -230,18 +262,33 @@ def _plot_own(plot: Plot | Panels | Path, result: Result, markers: tuple[Marker,
 
 def _plot_distance(result: Result, markers: tuple[Marker, ...]) -> str:
     curves = [_Curve(result["time"], _numbers(result, "collision.distance"), "", BLUE, 1.8)]
-    return _figure_json("Distance to the nearest body", "distance / m", curves, markers, _STRETCHES)
+    return _figure_json(DISTANCE.title, DISTANCE.axis["m"], curves, markers, _STRETCHES)
 
 
-def draw_two(first: Result, second: Result, name: str, axis: str, labels: tuple[str, str]) -> str:
-    """A vector of two runs: a colour an element, the second run dotted."""
-    curves = []
-    for result, label, dash in ((first, labels[0], "solid"), (second, labels[1], "dot")):
-        columns = result.vector(name).T
-        for i, values in enumerate(columns):
-            colour = RED if len(columns) == 1 and result is second else joint_colour(i)
-            curves.append(_Curve(result["time"], values, f"{label} [{i + 1}]", colour, 2.2, dash, joint=i))
-    return _figure_json(name, axis, curves, (), _SHARED_STRETCHES // max(4, len(curves)))
+def draw_two(style: TwoRuns, first: Result, second: Result, joints: Sequence[tuple[Joint, Joint]]) -> str:
+    """A port of two runs, with one value or with one for each of these pairs of joints: the first run wide."""
+    both = (first, second)
+    if not joints:
+        curves = [
+            _Curve(run["time"], _numbers(run, style.port), word, colour, **look)
+            for run, word, colour, look in zip(both, _RUNS, (BLUE, RED), _LOOKS, strict=True)
+        ]
+        return _figure_json(style.title, style.axis["m"], curves, (), _STRETCHES)
+    title = f"{style.title}<br><sub>wide: first run · narrow: second run</sub>"
+    curves = [
+        _Curve(
+            run["time"],
+            Signal(style.port, "").of(joint, run),
+            f"{joint.name}, {word}",
+            RED if len(joints) == 1 and run is second else pair[0].colour,
+            dash="solid" if run is first else joint.dash[0],
+            joint=joint.place,
+            **look,
+        )
+        for pair in joints
+        for run, joint, word, look in zip(both, pair, _RUNS, _LOOKS, strict=True)
+    ]
+    return _figure_json(title, style.axis[joints[0][0].unit], curves, (), _SHARED_STRETCHES // max(4, len(curves)))
 
 
 def draw_lateness(lateness: Lateness) -> str:
@@ -266,7 +313,10 @@ def _numbers(result: Result, name: str) -> NDArray[np.float64]:
     return np.asarray(result[name], dtype=np.float64)
 
 
-def _figure_json(title: str, axis: str, curves: list[_Curve], markers: tuple[Marker, ...], stretches: int) -> str:
+def _figure_json(
+    title: str, axis: str, curves: list[_Curve], markers: tuple[Marker, ...], stretches: int, span: float = 0.0
+) -> str:
+    """Over the whole time of its curves; up and down it spans at least ± `span`."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -277,19 +327,33 @@ def _figure_json(title: str, axis: str, curves: list[_Curve], markers: tuple[Mar
         figure.add_trace(
             go.Scatter(x=x, y=y, name=curve.name, line=line, showlegend=shown, opacity=curve.opacity, meta=curve.joint)
         )
-    for k, marker in enumerate(markers):
-        # Labels of instants a step apart would lie on each other; each gets a line of its own.
-        label = {
-            "text": f"{marker.label} {marker.time:.4f} s",
-            "font": {"size": 11},
-            "yshift": 14 * (len(markers) - 1 - k),
-        }
-        line = {"color": GREY, "width": 1, "dash": "dot"}
-        figure.add_vline(x=marker.time, line=line, annotation=label, annotation_position="bottom right")
-    figure.update_layout(
-        **layout(title),
-        xaxis={"title": {"text": "time / s"}},
-        yaxis={"title": {"text": axis}, "exponentformat": "power"},
-    )
+    ends = [float(curve.time[k]) for curve in curves for k in (0, -1)]
+    look = layout(title, 330 + _LABEL * len(markers))
+    look["margin"]["t"] += _LABEL * len(markers)
+    look["legend"]["y"] += _LABEL * len(markers) / _GRAPH
+    values = {"title": {"text": axis}, "exponentformat": "power"}
+    if span:
+        values["autorangeoptions"] = {"include": [-span, span]}
+    figure.update_layout(**look, xaxis=time_axis(*ends), yaxis=values)
+    for k, marker in enumerate(reversed(markers)):
+        _mark(figure, marker, k, 0.5 * (min(ends) + max(ends)))
     text: str = figure.to_json()
     return text
+
+
+def _mark(figure: Any, marker: Marker, line: int, middle: float) -> None:
+    """A dotted line at an instant, with its label above the graph, where no curve is. Labels of instants a step apart
+    would lie on each other, so each has a line of its own."""
+    top = 1.0 + _LABEL * line / _GRAPH
+    dots = {"color": GREY, "width": 1, "dash": "dot"}
+    figure.add_shape(type="line", x0=marker.time, x1=marker.time, y0=0.0, y1=top, yref="paper", line=dots)
+    figure.add_annotation(
+        text=f"{marker.label} {marker.time:.4f} s",
+        font={"size": 11},
+        showarrow=False,
+        x=marker.time,
+        xanchor="left" if marker.time < middle else "right",
+        y=top,
+        yref="paper",
+        yanchor="bottom",
+    )

@@ -22,12 +22,20 @@ def joint_colour(place: int) -> str:
 def layout(title: str, height: int = 330) -> dict[str, Any]:
     """For Plotly; the height in pixels."""
     return {
-        "title": {"text": title, "font": {"size": 15}},
+        "title": {"text": title, "font": {"size": 15}, "y": 1.0, "yanchor": "top", "pad": {"t": 12}},
         "template": "plotly_white",
         "height": height,
         "margin": {"l": 70, "r": 15, "t": 70, "b": 45},
         "legend": {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0.0},
     }
+
+
+def time_axis(*ends: float) -> dict[str, Any]:
+    """For Plotly: from the first to the last of these instants, s, whatever is written beside the curves, and again
+    after a zoom."""
+    first, last = min(ends), max(ends)
+    whole = {"autorangeoptions": {"minallowed": first, "maxallowed": last}} if first < last else {}
+    return {"title": {"text": "time / s"}, **whole}
 
 
 def in_words(seconds: float) -> str:

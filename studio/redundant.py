@@ -83,7 +83,8 @@ def joint_forces(robot: Robot, result: Result) -> Panels:
         Panel(f"{name} / {unit}", force[:, i], (-strongest[i], strongest[i]), joint_colour(i))
         for i, (name, unit) in enumerate(zip(arm.joint_names, units, strict=True))
     ]
-    return Panels("Joint forces, with their motors' limits", tuple(panels))
+    title = "Joint forces sent by control, with their motors' limits"
+    return Panels(f"{title}<br><sub>what acts is less where a motor is too weak or has failed</sub>", tuple(panels))
 
 
 def _panel(arm: Arm, i: int, values: Vector, limits: tuple[float, float], per: str = "") -> Panel:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from simloop.master import Lateness
+from simloop.models.arm import Arm
 from simloop.models.robot import scene_mjcf
 from simloop.studio.graphs import draw, draw_lateness, joints_of, legend
 from simloop.studio.look import in_words
@@ -37,7 +38,8 @@ def write_report(
     plots = draw(scenario, outcome, joints, markers)
     if lateness is not None:
         plots.append(draw_lateness(lateness))
-    events = events_of(outcome.result, record["writes"], markers)
+    arm = Arm(scene_mjcf(scenario.robot, scenario.obstacles))
+    events = events_of(outcome.result, record["writes"], markers, arm)
     motion = _motion(scenario, outcome)
     page = fill_page(
         plots,
@@ -172,7 +174,12 @@ def format_figure(figure: Figure) -> str:
     """A figure's value with its unit, for a person."""
     if figure.value is None:
         return "none"
-    return f"{figure.value:.5g} {'' if figure.unit == '1' else figure.unit}".rstrip()
+    return with_unit(f"{figure.value:.5g}", figure.unit)
+
+
+def with_unit(number: str, unit: str) -> str:
+    """A number with its unit: none for the unit 1, and degrees close up."""
+    return number if unit == "1" else f"{number}{unit}" if unit == "°" else f"{number} {unit}"
 
 
 def format_lateness(lateness: Lateness) -> str:
@@ -184,12 +191,15 @@ def format_lateness(lateness: Lateness) -> str:
 def expectation(figure: Figure) -> str:
     """What a figure should be, for a person."""
     if figure.limit is not None:
-        return f"≤ {figure.limit:.3g} ({figure.source})"
-    if figure.least is not None:
-        return f"≥ {figure.least:.3g} ({figure.source})"
-    if figure.expected is not None:
-        return f"{figure.expected:.4g} ± {figure.tolerance:.0%} ({figure.source})"
-    return ""
+        said = "≤ " + with_unit(f"{figure.limit:.3g}", figure.unit)
+    elif figure.least is not None:
+        said = "≥ " + with_unit(f"{figure.least:.3g}", figure.unit)
+    elif figure.expected is not None:
+        said = with_unit(f"{figure.expected:.4g}", figure.unit)
+        said += f" ± {figure.tolerance:.0%}" if figure.tolerance else ""
+    else:
+        return ""
+    return f"{said} ({figure.source})"
 
 
 def _figure_table(figures: Mapping[str, Figure]) -> str:

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from simloop.models.pieces import ball_points, hull_of
 from simloop.models.robot import Ball, Box, Obstacle, Polyhedron
-from simloop.studio.look import BLUE, GREEN, GREY, RED, layout, thin
+from simloop.studio.look import BLUE, GREEN, GREY, RED, layout, thin, time_axis
 from simloop.studio.scenario import Panel, Panels, Path
 
 _STRETCHES = 1000
+# A panel spans at least this, by the unit in its title: rounding and drift far below what a drive resolves stay flat.
+LEAST_SPAN = {"°": 0.1, "m": 1e-3, "°/s": 0.1, "m/s": 1e-3, "N·m": 0.01, "N": 0.01}
 # The diagonal of a scene, in the units of Plotly's camera, such that it fills its place.
 _DIAGONAL = 1.75
 
@@ -30,9 +32,11 @@ def draw_panels(panels: Panels, time: NDArray[np.float64]) -> str:
     )
     for k, panel in enumerate(panels.panels):
         _fill_panel(figure, panel, time, k // columns + 1, k % columns + 1)
+    axis = time_axis(float(time[0]), float(time[-1]))
+    figure.update_xaxes({**axis, "title": {"text": ""}})
     for k in range(max(0, count - columns), count):
         row, column = k // columns + 1, k % columns + 1
-        figure.update_xaxes(title_text="time / s", showticklabels=True, row=row, col=column)
+        figure.update_xaxes(title=axis["title"], showticklabels=True, row=row, col=column)
     figure.update_annotations(font_size=12)
     figure.update_layout(**layout(panels.title, 100 + 150 * rows), showlegend=False, meta="wide")
     text: str = figure.to_json()
@@ -48,8 +52,9 @@ def _fill_panel(figure: Any, panel: Panel, time: NDArray[np.float64], row: int, 
     for limit in ends:
         figure.add_hline(y=limit, line={"color": RED, "width": 1.2, "dash": "dash"}, row=row, col=column)
     low, high = min([*ends, float(y.min())]), max([*ends, float(y.max())])
-    margin = 0.08 * (high - low) or 1.0
-    figure.update_yaxes(range=[low - margin, high + margin], row=row, col=column)
+    span = max(high - low, LEAST_SPAN.get(panel.title.rpartition(" / ")[2], 0.0)) or 1.0
+    middle, reach = 0.5 * (low + high), 0.58 * span
+    figure.update_yaxes(range=[middle - reach, middle + reach], row=row, col=column)
 
 
 def draw_path(path: Path) -> str:

@@ -79,12 +79,12 @@ def judge_end(
     turned = rotation_between(trace.quaternions[-1], quaternion_of_zyz(np.array(pose[3:])))
     away = float(np.linalg.norm(trace.positions[-1] - pose[:3]))
     ends = [
-        ("position", "Tool from its goal at the end", away, "m", 1e-3),
-        ("end_turned", "Tool turned off its goal at the end", float(np.degrees(np.linalg.norm(turned))), "deg", 0.1),
+        ("position", "Tool's distance from its goal at the end", away, "m", 1e-3),
+        ("end_turned", "Tool turned off its goal at the end", float(np.degrees(np.linalg.norm(turned))), "°", 0.1),
     ]
     if posture is not None:
         farthest = float(np.degrees(np.abs(q - np.array(posture)).max()))
-        ends.insert(0, ("posture", "Farthest joint from its goal at the end", farthest, "deg", 0.1))
+        ends.insert(0, ("posture", "Farthest joint from its goal at the end", farthest, "°", 0.1))
     return {
         key: Figure(label, value, unit, limit=limit if arrived else None, source=source)
         for key, label, value, unit, limit in ends
@@ -99,7 +99,9 @@ def judge_limits(outcome: Outcome, speeds: Sequence[float], spacing: float) -> d
     beyond = max(0.0, float((low - q).max()), float((q - high).max()))
     nearest = float(result["collision.distance"].min())
     return {
-        "speed": Figure("Largest part of a joint's speed", speed, "1", limit=1.0, source="planner.max_joint_speed"),
+        "speed": Figure(
+            "Largest joint speed, as a part of its limit", speed, "1", limit=1.0, source="planner.max_joint_speed"
+        ),
         "beyond_range": Figure("Farthest out of a joint's range", beyond, "rad", limit=1e-6, source="hard limits"),
         "min_distance": Figure("Nearest that two bodies come", nearest, "m", least=spacing, source="planner.spacing"),
     }
@@ -114,7 +116,11 @@ def judge_way(outcome: Outcome, vias: Sequence[Via]) -> dict[str, Figure]:
     return {
         **judge_end(outcome, POSTURE_B, pose_of(POSTURE_B), arrived=arrived, source="S5: posture B"),
         "turned": Figure(
-            "Tool turned at most on the way", float(np.degrees(turned)), "deg", limit=0.5, source="orientation held"
+            "Farthest that the tool is turned on its way",
+            float(np.degrees(turned)),
+            "°",
+            limit=0.5,
+            source="orientation held",
         ),
         **judge_limits(outcome, ROBOT.max_speed, SPACING),
         "least_det": Figure("Least det(J Jᵀ)", float(trace.det.min()), "1", least=1e-5, source="far from singular"),

@@ -67,7 +67,11 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
         ),
         **judge_limits(outcome, speeds, outcome.number("planner.spacing", SPACING)),
         "acceleration": Figure(
-            "Largest part of a joint's acceleration", hardest, "1", limit=1.0, source="planner.joint_acceleration"
+            "Largest joint acceleration, as a part of its limit",
+            hardest,
+            "1",
+            limit=1.0,
+            source="planner.joint_acceleration",
         ),
         "least_det": Figure("Least det(J Jᵀ)", float(trace_tool(ROBOT, outcome.result).det.min()), "1"),
     }

@@ -69,7 +69,7 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
             "Gripper's distance from its goal at the end", away, "m", limit=1e-3 if arrives else None, source="arrives"
         ),
         "turned_off": Figure(
-            "Gripper turned off its goal at the end", turn, "deg", limit=0.1 if arrives else None, source="arrives"
+            "Gripper turned off its goal at the end", turn, "°", limit=0.1 if arrives else None, source="arrives"
         ),
         "min_distance": Figure(
             "Nearest that two bodies come",

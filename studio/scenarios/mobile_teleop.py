@@ -60,7 +60,7 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
         away, turn = teleop.off_the_lead(ROBOT, LEAD, outcome, begin, end)
         figures[f"{key}_off"] = Figure(f"Gripper off the hand's lead, {words}", away, "m", limit=1e-3, source="S4")
         figures[f"{key}_turned_off"] = Figure(
-            f"Gripper turned off it, {words}", float(np.degrees(turn)), "deg", limit=0.1, source="S4"
+            f"Gripper turned off the hand's lead, {words}", float(np.degrees(turn)), "°", limit=0.1, source="S4"
         )
     figures |= teleop.judge_limits(ROBOT, outcome) | teleop.judge_force(ROBOT, result)
     return figures | teleop.judge_stop(ROBOT, result, LEAD.lets_go) | _shares(outcome)
@@ -78,7 +78,7 @@ def _shares(outcome: Outcome) -> dict[str, Figure]:
         figures[f"platform_{key}"] = Figure(f"Way of the platform, {label}", float(moved[:2].sum()), "m")
         figures[f"arm_{key}"] = Figure(f"Way of the arm's joints, {label}", float(moved[PLATFORM:].sum()), "rad")
     inertia, even = (figures[f"platform_weighted_{name}"].value or 0.0 for name in ("by_inertia", "evenly"))
-    words = "Platform's way weighted by inertia, as a part of that evenly"
+    words = "Platform's way weighted by inertia, as a part of that weighted evenly"
     if even:
         figures["platform_share"] = Figure(words, inertia / even, "1", limit=1.0, source="the arm is lighter")
     return figures

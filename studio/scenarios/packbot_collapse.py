@@ -50,12 +50,20 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
     if contact == "events":
         depth = replace(depth, limit=1e-6, source="a touch is located, then held")
     end = result.vector("plant.q_true")[-1]
-    rest = Figure("At rest from", rest_time(result), "s", limit=10.0, source=f"every joint below {REST_SPEED:g} rad/s")
+    rest = Figure(
+        "Arm at rest from", rest_time(result), "s", limit=10.0, source=f"every joint below {REST_SPEED:g} rad/s"
+    )
     propped = sum(set(pair) == PROP for pair in touching(end))
     figures = {
         "rest_time": rest,
         "deepest_penetration": depth,
-        "propped": Figure("Third link on the shoulder's casing", float(propped), "1", least=1.0, source="S2, figure 8"),
+        "propped": Figure(
+            "Third link rests on the shoulder's casing, 1 for yes",
+            float(propped),
+            "1",
+            least=1.0,
+            source="S2, figure 8",
+        ),
     }
     if contact == "events":
         figures |= _event_figures(result)
@@ -63,7 +71,7 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
         apart = np.degrees(np.abs(end - other.vector("plant.q_true")[-1]))
         words = f"Rest pose against {label}: {JOINTS[int(apart.argmax())]}"
         source = "two independent models of contact"
-        figures["rest_pose_difference"] = Figure(words, float(apart.max()), "deg", limit=5.0, source=source)
+        figures["rest_pose_difference"] = Figure(words, float(apart.max()), "°", limit=5.0, source=source)
     return figures
 
 
@@ -74,8 +82,10 @@ def _event_figures(result: Result) -> dict[str, Figure]:
     return {
         "impacts": Figure("Impacts", float(result["plant.impacts"][-1]), "1"),
         "second_intersections": Figure("Second intersections of held pairs", count, "1"),
-        "second_depth": Figure("The deepest of them", depth, "m", limit=1e-6, source="a held pair does not enter"),
-        "second_time": Figure("Its time", when, "s"),
+        "second_depth": Figure(
+            "Deepest second intersection", depth, "m", limit=1e-6, source="a held pair does not enter"
+        ),
+        "second_time": Figure("Time of the deepest second intersection", when, "s"),
     }
 
 

@@ -46,7 +46,7 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
     blocked = Sight(arm, ROBOT.camera).blocked_by(here)
     failed = " and ".join(name for name, gone in zip(JOINTS, cannot_drive(fault), strict=True) if gone) or "nothing"
     reach = Reach(arm, tools)
-    arrives = Figure(f"Gripper's distance from its goal, {failed} failed", float(np.linalg.norm(here - goal)), "m")
+    arrives = Figure(f"Gripper's distance from its goal, with {failed} failed", float(np.linalg.norm(here - goal)), "m")
     if reach.find(goal, q, fault) is not None:
         # Static friction lets a hanging link rest a degree or two beside the place where gravity alone would have it.
         limit = 0.02 if np.any(fault == Fault.LOOSE) else 1e-3
@@ -55,8 +55,8 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
     hidden = f"Bodies that hide the gripper from the camera{': ' if blocked else ''}{', '.join(blocked)}"
     return {
         "distance_to_goal": arrives,
-        "reachable_before": Figure(f"Of {len(GRID)} targets in reach, whole", float(before), "1"),
-        "reachable_after": Figure(f"Of {len(GRID)} targets in reach, {failed} failed", float(after), "1"),
+        "reachable_before": Figure(f"Targets in reach, of {len(GRID)}, with the arm whole", float(before), "1"),
+        "reachable_after": Figure(f"Targets in reach, of {len(GRID)}, with {failed} failed", float(after), "1"),
         "sight_blocked": Figure(hidden, float(len(blocked)), "1"),
     }
 

@@ -58,8 +58,8 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
         noticed = [t for t in times if touch is not None and t >= touch]
         first = noticed[0] if noticed else None
         delay = None if first is None or touch is None else first - touch
-        figures[f"{name}_time"] = Figure(f"Noticed by {words}", first, "s")
-        noticed_late = Figure(f"Delay by {words}", delay, "s")
+        figures[f"{name}_time"] = Figure(f"Touch noticed by {words}", first, "s")
+        noticed_late = Figure(f"Delay of noticing the touch by {words}", delay, "s")
         false_alarms = Figure(f"False alarms by {words}", float(len(early)), "1")
         # The thresholds are the control simulation's: another controller strays farther, or knows no force.
         if outcome.control == "control":

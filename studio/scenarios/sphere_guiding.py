@@ -44,7 +44,7 @@ def judge(outcome: Outcome) -> dict[str, Figure]:
     free, held = moved(runs[0.0]), moved(runs[band])
     word = "Drift" if not outcome.result["plant.f_ext[1]"].any() else "Distance moved"
     drift = Figure(f"{word}, re-seeded every step", free, "m")
-    ratio = Figure(f"{word} with the band, as a part of that without", held / free if free else None, "1")
+    ratio = Figure(f"{word} with the band, as a part of the one without", held / free if free else None, "1")
     e = outcome.number("plant.mass_error")
     guided = outcome.number("planner.max_speed", 1.0) == 0.0 and outcome.number("planner.trim", 9.82) == 0.0
     if e and guided and not outcome.disturbed():

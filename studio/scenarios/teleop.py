@@ -40,7 +40,7 @@ def make(robot: Robot) -> Scenario:
         away, turn = teleop.off_the_lead(robot, LEAD, outcome, 0.0, LEAD.lets_go)
         figures = {
             "off": Figure("Tool off the hand's lead", away, "m"),
-            "turned_off": Figure("Tool turned off it", math.degrees(turn), "deg"),
+            "turned_off": Figure("Tool turned off the hand's lead", math.degrees(turn), "°"),
         }
         figures |= teleop.judge_limits(robot, outcome) | teleop.judge_force(robot, outcome.result)
         return figures | teleop.judge_stop(robot, outcome.result, LEAD.lets_go)

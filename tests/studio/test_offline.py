@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +18,13 @@ from simloop.models.arm import Arm
 from simloop.studio import scenarios
 from simloop.studio.archive import Archive, read_archive
 from simloop.studio.cli import main
+from simloop.studio.figures import make_figure
 from simloop.studio.gltf import write_gltf
+from simloop.studio.graphs import Joint
 from simloop.studio.request import Request
 from simloop.studio.runner import run_to_folder
-from simloop.studio.side_by_side import find_parting, write_side_by_side
+from simloop.studio.scenario import Graph
+from simloop.studio.side_by_side import MOST_PARAMETERS, find_parting, write_side_by_side
 from simloop.studio.view.stage import frame_rows
 
 
@@ -66,6 +71,52 @@ def test_the_page_of_two_runs_names_the_parting_and_escapes_all(archive: Archive
     page = (tmp_path / "two.html").read_text(encoding="utf-8")
     assert told.startswith("The runs part first at 0.5 s, in control.tau[1]: ")
     assert "<script>alert(1)" not in page
+
+
+def plain(page: str) -> str:
+    """What a person reads above the graphs."""
+    body = page.partition("<body>")[2].partition("<h2>Graphs</h2>")[0]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_what_two_runs_were_asked_for_stands_above_their_figures(archive: Archive, tmp_path: Path) -> None:
+    asked = {key: value for key, value in archive.record.items() if key != "robot"}
+    goal = {"planner.goal[1]": 0.25, **{f"plant.p[{i}]": i for i in range(MOST_PARAMETERS)}}
+    asked |= {"step": "1/2000", "seed": 7, "parameters": asked["parameters"] | goal}
+    write_side_by_side(tmp_path / "two.html", archive, replace(archive, record=asked))
+    told = plain((tmp_path / "two.html").read_text(encoding="utf-8"))
+    assert "What differs first second robot yumi – step 1/200 1/2000 seed 0 7 planner.goal[1]" in told
+    assert told.index("1 more parameters differ") < told.index("Largest joint error")
+    write_side_by_side(tmp_path / "same.html", archive, archive)
+    assert "Both runs were asked for the same" in plain((tmp_path / "same.html").read_text(encoding="utf-8"))
+
+
+def test_joints_of_different_units_are_not_drawn_on_one_axis(tmp_path: Path) -> None:
+    archives = []
+    for name in ("sphere-step", "packbot-fault", "mobile-reach"):
+        out = tmp_path / name
+        run_to_folder(Request(scenarios.load(name), duration="0.05"), out, csv=False, command="simloop run")
+        archives.append(read_archive(out))
+    sphere, packbot, mobile = archives
+    write_side_by_side(tmp_path / "two.html", sphere, packbot)
+    page = (tmp_path / "two.html").read_text(encoding="utf-8")
+    assert "Not drawn together, as their units differ: slide (in m) and turret (in rad)." in plain(page)
+    assert [title for title, _ in graphs_in(page)] == ["Distance to the nearest body"]
+    write_side_by_side(tmp_path / "two.html", mobile, mobile)
+    drawn = graphs_in((tmp_path / "two.html").read_text(encoding="utf-8"))
+    kinds = ("Joint positions", "Joint forces sent by control", "Joint speeds")
+    assert [title for title, _ in drawn[:-1]] == [
+        f"{kind}, {motion}" for kind in kinds for motion in ("joints that slide", "joints that turn")
+    ]
+    units = ("position / m", "angle / rad", "force / N", "torque / N·m", "velocity / m/s", "velocity / rad/s")
+    assert [axis for _, axis in drawn[:-1]] == list(units)
+
+
+def graphs_in(page: str) -> list[tuple[str, str]]:
+    """Title and vertical axis of each."""
+    plots = json.loads(re.findall(r"const figures = (\[.*?\n\]);", page, re.DOTALL)[0])
+    layouts = [plot["layout"] for plot in plots]
+    return [(each["title"]["text"].partition("<br>")[0], each["yaxis"]["title"]["text"]) for each in layouts]
 
 
 def parts_of(path: Path) -> tuple[dict[str, Any], bytes]:
@@ -124,6 +175,25 @@ def test_a_figure_is_the_same_file_each_time_and_holds_every_joint(folder: Path,
     pdf = ["plot", str(folder), "--matrix", "-o", str(tmp_path / "m.pdf")]
     assert CliRunner().invoke(main, pdf).exit_code == 0
     assert (tmp_path / "m.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("count", [2, 9, 14, 40])
+@pytest.mark.parametrize("width", [2.0, 5.0, 8.8])
+def test_the_legend_is_inside_the_page_and_names_every_joint(count: int, width: float) -> None:
+    names = [f"shoulder_joint_{i}" for i in range(1, count + 1)]
+    joints = [Joint(i, name, "rad") for i, name in enumerate(names)]
+    columns = {f"{port}[{i + 1}]": np.arange(3.0) for port in ("planner.q_d", "plant.q") for i in range(count)}
+    result = Result({"time": np.arange(3.0), **columns}, complete=True)
+    figure = make_figure(result, joints, ((Graph.PATH_COMPARISON,),), (width, 3.2))
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    box, page = legend.get_window_extent(), figure.bbox
+    assert page.x0 <= box.x0 <= box.x1 <= page.x1
+    assert page.y0 <= box.y0 <= box.y1 <= page.y1
+    assert [text.get_text() for text in legend.get_texts()] == names
+    (axes,) = figure.axes
+    assert axes.texts[0].get_text() == "wide: q_d planned · narrow: q measured"
+    assert axes.get_window_extent().height > 0.5 * 3.2 * figure.dpi, "a long legend leaves the graph its height"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The parts of a view, with no browser: the board, the hand, the player, sessions, timelines."""
+"""The parts of a view, with no browser: the board, the hand, the player, sessions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from simloop.master import Account, Result, SimloopError, TimedWrite
-from simloop.master.account import Incident
+from simloop.master import SimloopError, TimedWrite
 from simloop.models.arm import Arm
 from simloop.models.robots.iiwa import ROBOT
 from simloop.studio.archive import read_archive
 from simloop.studio.session import Session, fingerprint_of, read_session, write_session
-from simloop.studio.timeline import MOST_OF_A_KIND, events_of
 from simloop.studio.view.board import Board
 from simloop.studio.view.hand import STRONGEST, Hand, Pull
 from simloop.studio.view.live import ABOUT
@@ -223,37 +221,6 @@ def test_what_a_record_lacks_is_told(recorded: Path, tmp_path: Path, key: str) -
     record = json.loads((recorded / "run.json").read_text(encoding="utf-8"))
     (tmp_path / "run" / "run.json").write_text(json.dumps({k: v for k, v in record.items() if k != key}))
     assert refusal_of(tmp_path / "run") == f"run.json has no '{key}'"
-
-
-def test_the_timeline_names_faults_and_contacts_with_their_instants() -> None:
-    fault = np.array([0, 0, 2, 2, 0])
-    columns = {"time": np.arange(5) / 10, "plant.fault[1]": fault, "collision.contact": np.array([0, 0, 0, 1, 0])}
-    writes = [{"time": 0.1, "name": "plant.f_ext[1]", "value": 20.0}]
-    events = events_of(Result(columns, complete=True), writes, ())
-    assert [(event.time, event.text) for event in events] == [
-        (0.1, "plant.f_ext[1] set to 20.0"),
-        (0.1, "joint [1] is frozen"),
-        (pytest.approx(0.3), "joint [1] is well again"),
-        (pytest.approx(0.3), "bodies touch"),
-        (0.4, "bodies part"),
-    ]
-
-
-def test_the_timeline_has_the_masters_events_and_rejected_steps_with_their_causes() -> None:
-    account = Account()
-    account.events.append(Incident(0.2, 0.0, "the bounce"))
-    account.events.append(Incident(0.25, 0.0, "plant.gap fell below zero"))
-    account.rejected.append(Incident(0.1, 0.05, "the error is too large"))
-    events = events_of(Result({"time": np.array([0.0, 1.0])}, complete=True, account=account), [], [])
-    assert [(event.time, event.kind) for event in events] == [(0.1, "rejected"), (0.2, "event")]
-    assert events[0].text == "a step of 0.05 s was rejected: the error is too large"
-
-
-def test_a_rattle_does_not_flood_the_timeline() -> None:
-    columns = {"time": np.arange(1001) / 1000, "collision.contact": np.arange(1001) % 2}
-    events = events_of(Result(columns, complete=True), [], ())
-    assert len(events) == MOST_OF_A_KIND
-    assert events[-1].text == f"bodies part, and {1000 - MOST_OF_A_KIND} more of this kind until the end"
 
 
 @pytest.mark.parametrize(("rows", "h"), [(2, 0.1), (2001, 1 / 2000), (200_001, 1 / 200)])

@@ -5,8 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
+from simloop.studio import scenarios
+from simloop.studio.request import Request
+from simloop.studio.runner import run_to_folder
 
+from tests.studio.view.browser import Page
 from tests.studio.view.conftest import OpenPage
+
+
+@pytest.fixture(scope="module")
+def packbot(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of PackBot's first two tenths of a second."""
+    folder = tmp_path_factory.mktemp("report") / "packbot"
+    run_to_folder(Request(scenarios.load("packbot-fault"), duration="0.2"), folder, csv=False, command="simloop run")
+    return folder / "report.html"
 
 
 def test_the_report_plays_from_disk_with_no_network(open_page: OpenPage, recorded: Path) -> None:
@@ -40,3 +53,27 @@ def test_scrubbing_and_graphs_share_one_time(open_page: OpenPage, recorded: Path
     page.run("document.querySelector('.chips button').click()")
     page.wait("figures[0].data.filter(t => t.meta === 0).every(t => t.visible === false)")
     page.close()
+
+
+@pytest.mark.parametrize("width", [360, 820, 1280])
+def test_a_page_is_no_wider_than_its_window(chromium: str, packbot: Path, width: int) -> None:
+    page = Page(chromium, packbot.as_uri(), width, 900)
+    page.wait("document.body.dataset.frame === '0'")
+    assert page.run("innerWidth") == width
+    assert page.run("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+    page.close()
+
+
+def test_every_graph_spans_the_run_and_does_so_again_after_a_zoom(open_page: OpenPage, tmp_path: Path) -> None:
+    """Labels of markers near the end are no reason to show time after it."""
+    request = Request(scenarios.load("sphere-collision"), duration="3.2")
+    run_to_folder(request, tmp_path / "out", csv=False, command="simloop run")
+    page = open_page((tmp_path / "out" / "report.html").as_uri())
+    page.wait("document.body.dataset.frame === '0'")
+    spans = "overTime.every(plot => timeAxes(plot).every(x => String(plot._fullLayout[x].range) === '{}'))"
+    assert page.run("overTime.length") == 5
+    page.wait(spans.format("0,3.2"))
+    page.run("Plotly.relayout(overTime[0], {'xaxis.range': [0.5, 1.5]}).then(() => 0)")
+    page.wait(spans.format("0.5,1.5"))
+    page.run("Plotly.relayout(overTime[1], {'xaxis.autorange': true}).then(() => 0)")
+    page.wait(spans.format("0,3.2"))
