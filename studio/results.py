@@ -18,7 +18,7 @@ from simloop.master import Lateness, Result, SimloopError
 from simloop.master.component import Value
 from simloop.master.pace import EDGES
 from simloop.studio.report import write_report
-from simloop.studio.request import BY_HAND, COMPLETE, Finished, Request
+from simloop.studio.request import BY_HAND, COMPLETE, FAILED, Finished, Request
 from simloop.studio.scenario import Figure
 from simloop.studio.session import SESSION, Session, fingerprint_of, write_session
 
@@ -112,9 +112,10 @@ def _describe_run(request: Request, finished: Finished, folder: Path, command: s
     """What run.json says."""
     parameters = {name: _portable(value, folder) for name, value in finished.outcome.parameters.items()}
     writes = (*request.all_writes(), *(finished.session or ()))
-    if finished.status == BY_HAND:
-        ran = (len(finished.outcome.result) - 1) * request.h
-        writes = tuple(write for write in writes if write.time < ran)
+    if finished.status != COMPLETE:
+        # The step that failed was begun.
+        begun = len(finished.outcome.result) - 1 + (finished.status == FAILED)
+        writes = tuple(write for write in writes if write.time < begun * request.h)
     whole = finished.status == COMPLETE or (finished.status == BY_HAND and request.scenario.open_ended)
     return {
         "scenario": request.scenario.name,

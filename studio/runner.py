@@ -7,7 +7,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -66,12 +66,14 @@ def run_to_folder(
     command: str,
     progress: Progress = lambda done, total: None,
     live: Live | None = None,
+    stopped: Stopped | None = None,
 ) -> Finished:
     """Run on FMU files and write the results to `out`, all at the end: bad input, or a run that is ended before its
     first step, leaves no trace there. With `live` a person watches, steers, and begins again; the last repetition is
-    what is written."""
+    what is written. Signals are listened for here unless the caller does and says so by `stopped`."""
     check_folder(out)
-    with stop_on_signal() as stopped, tempfile.TemporaryDirectory() as temporary:
+    listening = stop_on_signal() if stopped is None else nullcontext(stopped)
+    with listening as stopped, tempfile.TemporaryDirectory() as temporary:
         staging = Path(temporary)
         make = units_as_files(request.scenario, staging / "units")
         finished = _run_all(request, make, staging, progress, stopped, live)
@@ -160,7 +162,7 @@ def _run_live(
         good = dict(settings)
         if live.again is None and live.other is None:
             live.hold(result, "" if error is None else str(error), watch.keep_going)
-        if live.other is not None:
+        if live.other is not None and watch.keep_going(0):
             raise OtherScenario(live.other)
         if live.again is None:
             ended = live.finished and len(result) > 1

@@ -193,6 +193,7 @@ def _replayed(request: Request, asked: Words, path: Path) -> Request:
     from dataclasses import replace
 
     from simloop.master import SimloopError
+    from simloop.studio.results import TABLE
     from simloop.studio.session import fingerprint_of, read_session
 
     session, scenario = read_session(path), request.scenario
@@ -221,12 +222,14 @@ def _replayed(request: Request, asked: Words, path: Path) -> Request:
         click.echo(f"{session.robot} is not as it was in the session: what comes of it may differ", err=True)
     if scenario.steered is not None:
         scenario = scenario.steered()
+    # Beside a session stands the table that its off-line planner played.
+    table = {"planner.table": str(path.parent / TABLE)} if (path.parent / TABLE).is_file() else {}
     return replace(
         request,
         scenario=replace(scenario, control=asked.control or session.control),
         step=str(session.h),
         duration=str(session.duration),
-        settings={**session.parameters, **(request.settings or {})},
+        settings={**session.parameters, **table, **(request.settings or {})},
         writes=(*session.asked, *request.writes),
         replayed=session.writes,
         cut=session.cut,
@@ -262,7 +265,12 @@ def _run_watched(asked: Words, request: Request) -> tuple[Request, Finished]:
         if asked.shows:
             open_on_desktop(address.url)
         return run_watched(
-            request, address, folder_for=lambda each: _folder(asked, each), csv=asked.csv, command=command_line()
+            request,
+            address,
+            folder_for=lambda each: _folder(asked, each),
+            csv=asked.csv,
+            command=command_line(),
+            lost=lambda: click.echo("the page is gone, its process has ended; the run goes on without it", err=True),
         )
 
 

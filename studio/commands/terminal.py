@@ -41,8 +41,9 @@ def _in_words(error: Exception) -> str:
 
 
 def command_line() -> str:
-    """What was typed, for the record of a run."""
-    return shlex.join(["simloop", *sys.argv[1:]])
+    """What was typed, for the record of a run; a file's name need not be text."""
+    typed = shlex.join(["simloop", *sys.argv[1:]])
+    return typed.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @contextmanager

@@ -29,8 +29,8 @@ LOOK = 1 / 40
 DEAD_MAN, SILENT, STARTING, LAG = 0.2 - LOOK, 2.0, 30.0, 0.25
 # What is left to hear after this long, s, is heard at the next look: a page that talks too much holds nothing up.
 HEARING = 1e-3
-# What only a hand that is there may hold: it cannot be set to stay.
-HELD_BY_HAND = ("planner.enable", "planner.twist")
+# What only a hand that is there may hold: it cannot be set to stay. And what is a file of this machine's.
+HELD_BY_HAND, FILE = ("planner.enable", "planner.twist"), "planner.table"
 # What is shown of the loop, where it is there, by component; the first is q.
 SHOWN = (
     "plant.q_true",
@@ -100,10 +100,18 @@ OpenWindow = Callable[[Mapping[str, Sequence[str]]], Window]
 
 class Live:
     """One view of a run and of its repetitions. `open_window` is called once, with what is shown. `speed` is simulated
-    seconds in a second; 0 is as fast as it goes, or as a `real` robot has it, which waits for no one."""
+    seconds in a second; 0 is as fast as it goes, or as a `real` robot has it, which waits for no one. `lost` is called
+    once when the viewer has ended by itself."""
 
-    def __init__(self, open_window: OpenWindow, speed: float = 1.0, *, real: bool = False) -> None:
-        self._open, self._real = open_window, real
+    def __init__(
+        self,
+        open_window: OpenWindow,
+        speed: float = 1.0,
+        *,
+        real: bool = False,
+        lost: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._open, self._real, self._lost, self._is_lost = open_window, real, lost, False
         self._window: Window | None = None
         self.speed, self.paused, self.finished = speed, False, False
         self.again: dict[str, Value] | None = None
@@ -294,6 +302,9 @@ class Live:
                     self._early.append(command)
         except (EOFError, OSError):
             self._watchers = 0
+            if not self._is_lost:
+                self._is_lost = True
+                self._lost()
 
     def _obey(self, command: Mapping[str, Any], now: float) -> None:
         match command:
@@ -333,11 +344,16 @@ class Live:
         self.again = self._settable(changes)
 
     def _settable(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Without what only a hand may hold, which is told."""
-        for name in values:
+        """Without what only a hand may hold, or what names a file, which is told."""
+        settable = {}
+        for name, value in values.items():
             if port_of(name) in HELD_BY_HAND:
                 self.tell(f"{name} is held by a hand that is there; it cannot be set to stay")
-        return {name: value for name, value in values.items() if port_of(name) not in HELD_BY_HAND}
+            elif name == FILE:
+                self.tell(f"{name} is a file, and given with --set when the run is started")
+            else:
+                settable[name] = value
+        return settable
 
     def _let_go(self, now: float) -> None:
         for key in [key for key, held in self._held.items() if now - held.renewed > DEAD_MAN]:

@@ -203,6 +203,16 @@ def test_a_viewer_that_freezes_before_anyone_came_is_not_waited_for(tmp_path: Pa
     assert read_archive(tmp_path / "run").record["rows"] == 1601
 
 
+@pytest.mark.parametrize("pause", [0.0, 0.1, 0.5])
+def test_a_signal_while_a_person_goes_on_to_another_scenario_ends_the_run(pause: float, tmp_path: Path) -> None:
+    with serving("run", "sphere-step", "--view", "--out", str(tmp_path / "run")) as (url, process), enter(url) as guest:
+        hear(guest)
+        guest.send(json.dumps({"do": "scenario", "name": "yumi-step"}))
+        time.sleep(pause)
+        process.terminate()
+        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+
+
 @pytest.mark.parametrize("blow", [signal.SIGSTOP, signal.SIGKILL])
 def test_a_viewer_that_is_frozen_or_killed_does_not_stop_the_loop(blow: signal.Signals, tmp_path: Path) -> None:
     """Even in a pause that no one can end any more."""
@@ -213,5 +223,8 @@ def test_a_viewer_that_is_frozen_or_killed_does_not_stop_the_loop(blow: signal.S
         time.sleep(0.5)
         assert process.poll() is None
         os.kill(viewer_of(process), blow)
+        assert process.stdout is not None
+        told = process.stdout.read()
         assert process.wait(PATIENCE) == 0
+    assert ("the page is gone" in told) == (blow == signal.SIGKILL)
     assert read_archive(tmp_path / "run").record["rows"] == 1601

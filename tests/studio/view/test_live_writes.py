@@ -175,6 +175,20 @@ def test_a_speed_that_was_much_too_low_can_be_changed(tmp_path: Path) -> None:
     assert read_archive(tmp_path / "live").record["rows"] == 101
 
 
+def test_a_replay_plays_the_table_that_was_played(tmp_path: Path) -> None:
+    table = tmp_path / "mine.csv"
+    table.write_text("time,q[1]\n" + "".join(f"{k / 200!r},{1e-4 * k!r}\n" for k in range(1, 402)))
+    request = Request(scenarios.load("sphere-offline"), duration="1/2", settings={"planner.table": str(table)})
+    told, _ = watched(tmp_path / "live", Heard({"do": "again", "set": {"planner.table": "/etc/passwd"}}), request)
+    assert "planner.table is a file, and given with --set when the run is started" in told
+    table.unlink()
+    words = ["run", "sphere-offline", "--replay", str(tmp_path / "live" / "operator.json")]
+    answer = CliRunner().invoke(main, [*words, "--out", str(tmp_path / "again")])
+    assert answer.exit_code == 0, answer.output
+    one, other = (tmp_path / name / "signals.parquet" for name in ("live", "again"))
+    assert one.read_bytes() == other.read_bytes()
+
+
 def test_a_replay_takes_control_and_writes_from_the_session_and_refuses_another_robot(tmp_path: Path) -> None:
     """What was typed for the live run need not be typed again; what is typed again changes the replay."""
     step = scenarios.load("step")
@@ -230,7 +244,7 @@ def test_a_view_that_is_finished_before_the_first_step_leaves_no_trace(tmp_path:
 def ended_by_hand(request: Request, out: Path) -> Path:
     """Watched, written to, and finished in the same look as a last write, which no step comes after."""
     commands = [
-        {"do": "write", "values": {"plant.mass_error": 0.1}},
+        {"do": "write", "values": {"plant.mass_error": 0.15}},
         {"do": "speed", "value": 1.0},
         {"do": "write", "values": {"plant.mass_error": 0.2}},
         {"do": "finish"},
@@ -264,7 +278,7 @@ def test_a_run_that_a_person_ends_early_is_partial_and_so_is_its_replay(tmp_path
     assert 0 < steps < 5000
     assert (record["status"], record["ended"]) == ("partial", "finished by hand")
     assert (record["duration"], record["asked"]) == (steps / 200, 25.0)
-    assert [write["value"] for write in record["writes"]] == [0.1]
+    assert [write["value"] for write in record["writes"]] == [0.15]
     assert record["summary"], "its figures are judged"
     notice = f"a person ended it at {steps / 200:g} s of 25 s; {steps} of its steps are recorded"
     assert notice in (live / "report.html").read_text(encoding="utf-8")
