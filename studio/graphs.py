@@ -122,7 +122,7 @@ _DUST = 1e-12
 # The height of a line of markers' labels, and of the graph below them, px.
 _LABEL, _GRAPH = 15, 215
 # Stretches of a thinned curve; a screen has fewer columns of pixels. Many joints share what keeps a page light.
-_STRETCHES, _SHARED_STRETCHES = 4000, 16000
+_STRETCHES, _SHARED_STRETCHES = 4000, 14000
 
 
 @dataclass(frozen=True)
