@@ -129,8 +129,8 @@ def replay_controls(end: float, events: list[Event], ghost: str) -> str:
         f'<label><input type="checkbox" id="plan"> {html.escape(ghost)}</label></div>'
         '<p class="hint">Drag to turn, shift-drag or two fingers to shift, wheel or pinch to zoom, double-click to see '
         "all; or arrow keys, +, - and Home. A link has the colour of the joint that moves it. The line joins the "
-        "nearest pair of bodies and is red and thick when they are closer than 50 mm. Pink balls are where tools are to "
-        "go, purple ones joints that have failed. A click in a graph goes to that instant; zooming one graph's time "
+        "nearest pair of bodies and is red and thick when they are closer than 50 mm. Pink balls are where tools are "
+        "to go, purple ones joints that have failed. A click in a graph goes to that instant; zooming one graph's time "
         "zooms all.</p></div>"
     )
 
