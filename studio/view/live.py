@@ -6,21 +6,19 @@ it was made before: written at that time again, the run is the same to the last 
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
-from simloop.master import Account, Component, Result, SimloopError, System, TimedWrite
-from simloop.master.component import Value, Variable, elements
-from simloop.master.values import check_number
-from simloop.studio.scenario import port_of
+from simloop.master import Account, Component, Result, System, TimedWrite
+from simloop.master.component import Value, elements
 from simloop.studio.view.board import Board
+from simloop.studio.view.writing import Writing
 
 # Wall time between two pictures, at which commands are heard too, s.
 LOOK = 1 / 40
@@ -29,8 +27,6 @@ LOOK = 1 / 40
 DEAD_MAN, SILENT, STARTING, LAG = 0.2 - LOOK, 2.0, 30.0, 0.25
 # What is left to hear after this long, s, is heard at the next look: a page that talks too much holds nothing up.
 HEARING = 1e-3
-# What only a hand that is there may hold: it cannot be set to stay. And what is a file of this machine's.
-HELD_BY_HAND, FILE = ("planner.enable", "planner.twist"), "planner.table"
 # What is shown of the loop, where it is there, by component; the first is q.
 SHOWN = (
     "plant.q_true",
@@ -68,14 +64,6 @@ def shown_variables(components: Mapping[str, Component]) -> dict[str, list[str]]
         ):
             found[name] = [f"{component}.{each}" for each in elements(components[component], variable)]
     return found
-
-
-@dataclass
-class Held:
-    """An input that counts only while it is renewed: what was wanted last, when, and what letting go writes."""
-
-    renewed: float
-    release: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -134,9 +122,9 @@ class Live:
     ) -> Callable[[int], bool]:
         """What `run` asks before each macro step; `account` is the run's. Waits, before anything moves, for someone who
         could miss the start."""
-        self._system, self._h, self._dt, self._account = system, h, float(h), account
-        self._held: dict[str, Held] = {}
+        self._system, self._dt, self._account = system, float(h), account
         self.writes.clear()
+        self._writing = Writing(system, self.writes, lambda: self._done * h, self.tell)
         self.again, self.finished, self._runs, self._steps_left = None, False, False, 0
         self._bind_shown()
         writable = {f"{component}.{variable}" for component, variable in system.writable()}
@@ -158,7 +146,7 @@ class Live:
             self._attend()
             goes_on = go_on(done) and not self._over()
             if not goes_on:
-                self._forget_what_did_not_count()
+                self._writing.end()
             return goes_on
 
         self._go_on = go_on
@@ -170,10 +158,6 @@ class Live:
         early, self._early = self._early, []
         for command in early:
             self._obey(command, time.monotonic())
-
-    def _forget_what_did_not_count(self) -> None:
-        """What was written before a step that was never made is no part of the run."""
-        self.writes[:] = [write for write in self.writes if write.time < self._done * self._h]
 
     def hold(self, result: Result, error: str, go_on: Callable[[int], bool]) -> None:
         """Show the end until a person finishes, begins again, or leaves."""
@@ -267,7 +251,7 @@ class Live:
 
     def _look(self, now: float) -> None:
         self._hear(now)
-        self._let_go(now)
+        self._writing.let_go(now - DEAD_MAN)
         self._show(now)
         if self.paused and not self._attended():
             self.paused = False
@@ -330,61 +314,16 @@ class Live:
                 self._begin_again(changes)
             case {"do": "scenario", "name": str(name)} if not self.finished:
                 self.other = name
+            case {"do": "write" | "hold" | "release"} if self._words.get("ended"):
+                pass
             case {"do": "write", "values": dict(values)}:
-                self._write(self._settable(values))
+                self._writing.write(self._writing.settable(values))
             case {"do": "hold", "key": str(key), "values": dict(values), "release": dict(release)}:
-                self._held[key] = Held(now, release)
-                self._write(values)
-            case {"do": "release", "key": str(key)} if key in self._held:
-                self._write(self._held.pop(key).release)
+                self._writing.hold(key, values, release, now)
+            case {"do": "release", "key": str(key)}:
+                self._writing.release(key)
 
     def _begin_again(self, changes: Mapping[str, Any]) -> None:
         """What was told of the run before this does not stay; what is refused of the changes is told after it."""
         self._words["notice"] = ""
-        self.again = self._settable(changes)
-
-    def _settable(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Without what only a hand may hold, or what names a file, which is told."""
-        settable = {}
-        for name, value in values.items():
-            if port_of(name) in HELD_BY_HAND:
-                self.tell(f"{name} is held by a hand that is there; it cannot be set to stay")
-            elif name == FILE:
-                self.tell(f"{name} is a file, and given with --set when the run is started")
-            else:
-                settable[name] = value
-        return settable
-
-    def _let_go(self, now: float) -> None:
-        for key in [key for key, held in self._held.items() if now - held.renewed > DEAD_MAN]:
-            self._write(self._held.pop(key).release)
-
-    def _write(self, values: Mapping[str, Any]) -> None:
-        """Set free inputs and tunable parameters before the next macro step, if there is one, and remember it; what
-        cannot be is told and left out."""
-        if self._words.get("ended"):
-            return
-        for name, value in values.items():
-            try:
-                component, variables = self._system.resolve_writable(name)
-                numbers = [_within(component.name, component.variables[each], value) for each in variables]
-            except SimloopError as error:
-                self.tell(str(error))
-                continue
-            for each, number in zip(variables, numbers, strict=True):
-                self._set(component, each, number)
-
-    def _set(self, component: Component, variable: str, number: float) -> None:
-        if component.get(variable) != number:
-            component.set(variable, number)
-            self.writes.append(TimedWrite(self._done * self._h, f"{component.name}.{variable}", number))
-
-
-def _within(component: str, variable: Variable, value: object) -> float:
-    """`value` as a number that the variable takes and that is in the range that its unit promises to bear."""
-    number = check_number(component, variable, value)
-    if not variable.low <= number <= variable.high:
-        ends = [f"at least {variable.low:g}"] * math.isfinite(variable.low)
-        ends += [f"at most {variable.high:g}"] * math.isfinite(variable.high)
-        raise SimloopError(f"{component}.{variable.name} cannot be {number:g}; it must be {' and '.join(ends)}")
-    return number
+        self.again = self._writing.settable(changes)
