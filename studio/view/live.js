@@ -334,11 +334,12 @@ find("title").textContent = hello.title;
 find("scenario").append(...hello.scenarios.map(name => make("option", {value: name, textContent: name})));
 find("scenario").value = hello.scenario;
 find("scenario").closest(".row").hidden = !hello.scenarios.length;
-if (hello.stage.goals.length) HAPPENED.goal = ["●", GOAL];
-const words = {...(HAPPENED.goal ? {goal: "where the tool is to go"} : {}), contact: "contact", fault: "fault", returned: "the master went back to an instant"};
-find("legend").append(...Object.entries(words).map(([kind, word]) => {
-  const shape = make("span", {textContent: HAPPENED[kind][0]});
-  shape.style.color = HAPPENED[kind][1];
+const words = {contact: "contact", fault: "fault", returned: "the master went back to an instant"};
+const legend = Object.entries(words).map(([kind, word]) => [...HAPPENED[kind], word]);
+if (hello.stage.goals.length) legend.unshift(["●", GOAL, "where a tool is to go"]);
+find("legend").append(...legend.map(([sign, colour, word]) => {
+  const shape = make("span", {textContent: sign});
+  shape.style.color = colour;
   return make("span", {}, shape, ` ${word}`);
 }));
 find("prediction").closest("label").hidden = !layout.prediction;

@@ -232,9 +232,7 @@ class Show:
                 self.source.command({"do": "scenario", "name": name})
             case {"do": "set", "name": str(name), "value": int() | float() as value} if _is_number(value):
                 self.source.command({"do": "write", "values": {name: float(value)}})
-            case {"do": "steer", "twist": list(twist)} if (
-                _numbers(twist, 6, _FASTEST) and "planner.enable" in self.lengths
-            ):
+            case {"do": "steer", "twist": list(twist)} if self._is_steerable and _numbers(twist, 6, _FASTEST):
                 values = {f"planner.twist[{i + 1}]": float(each) for i, each in enumerate(twist)}
                 release = {"planner.enable": 0.0}
                 both = {"values": {**values, "planner.enable": 1.0}, "release": release}
